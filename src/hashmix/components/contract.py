@@ -1,0 +1,211 @@
+"""The contract between components and everything else.
+
+A component says how one cluster makes data. It is conjugate and known by additive sufficient statistics; it knows
+nothing of partitions, priors on them, or moves. It consists of
+
+* a Python class derived from :class:`Component`: hyperparameters in the user's units, data-driven defaults, and the
+  array forms below;
+* a *model*, a ``NamedTuple`` made by :meth:`Component.model` for given data: the hyperparameters in internal units
+  (about a fixed origin, in units of the prior's scale), with look-up tables;
+* a *table*, a ``NamedTuple`` with one row ("slot") per cluster: its size, its additive statistics and what is derived
+  from them. Tables belong to one chain and are changed in place;
+* the *verbs*: the functions of this file without a body, implemented for the model through ``numba.extending.overload``.
+
+A *row* is what :func:`load` makes of data row ``i``; moves only pass it on. ``log_marginal`` takes O(1) time, whatever
+the cluster's size. Densities are in the user's units: internal scaling is undone by a constant.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from hashmix.rng import is_type
+
+__all__ = [
+    "Component",
+    "DenseTable",
+    "add",
+    "clear",
+    "copy",
+    "derive",
+    "load",
+    "log_marginal",
+    "log_predictive",
+    "log_predictive_without",
+    "merge",
+    "remove",
+]
+
+
+# ---- the verbs -----------------------------------------------------------------------------------------------------
+
+
+def load(model, table, data, i):
+    """Row i of the data, in the form the other verbs take."""
+
+
+def log_predictive(model, table, slot, row):
+    """log p(row | cluster); an empty slot gives the prior predictive."""
+
+
+def log_predictive_without(model, table, slot, row):
+    """log p(row | cluster without the row), for a row the cluster contains; nothing is written."""
+
+
+def add(model, table, slot, row):
+    """Add a row to a cluster's statistics, and bring what is derived from them up to date."""
+
+
+def remove(model, table, slot, row):
+    """Take a row out of a cluster's statistics, and bring what is derived from them up to date."""
+
+
+def log_marginal(model, table, slot):
+    """log m(cluster): the marginal likelihood of its rows."""
+
+
+def clear(model, table, slot):
+    """Make a slot empty."""
+
+
+def derive(model, table, slot):
+    """Recompute, from size and additive statistics, everything that is derived from them."""
+
+
+def merge(model, table, a, b, into):
+    """Write the union of clusters a and b into slot ``into``."""
+
+
+def copy(model, table, source, into):
+    """Write cluster ``source`` into slot ``into``."""
+
+
+# ---- the table most components use -----------------------------------------------------------------------------------
+
+
+class DenseTable(NamedTuple):
+    """One row of float64 numbers per cluster.
+
+    ``sizes`` (slot,), ``stats`` (slot, W) additive statistics, ``derived`` (slot, C) what kernels read, ``row`` and
+    ``work`` buffers for one loaded row.
+    """
+
+    sizes: np.ndarray
+    stats: np.ndarray
+    derived: np.ndarray
+    row: np.ndarray
+    work: np.ndarray
+
+    @classmethod
+    def empty(cls, capacity: int, n_stats: int, n_derived: int, n_features: int) -> DenseTable:
+        """A table of ``capacity`` slots, not yet cleared."""
+        return cls(
+            np.zeros(capacity, np.int64),
+            np.zeros((capacity, n_stats)),
+            np.zeros((capacity, n_derived)),
+            np.zeros(n_features),
+            np.zeros(n_features),
+        )
+
+    def grown(self, capacity: int) -> DenseTable:
+        """The same clusters in a table of more slots."""
+        bigger = self.empty(capacity, self.stats.shape[1], self.derived.shape[1], len(self.row))
+        for old, new in zip(self[:3], bigger[:3], strict=True):
+            new[: len(old)] = old
+        return bigger
+
+
+@overload(merge)
+def _merge(model, table, a, b, into):
+    if is_type(table, DenseTable):
+
+        def merge_rows(model, table, a, b, into):
+            table.sizes[into] = table.sizes[a] + table.sizes[b]
+            for w in range(table.stats.shape[1]):
+                table.stats[into, w] = table.stats[a, w] + table.stats[b, w]
+            derive(model, table, into)
+
+        return merge_rows
+    return None
+
+
+@overload(copy)
+def _copy(model, table, source, into):
+    if is_type(table, DenseTable):
+
+        def copy_row(model, table, source, into):
+            table.sizes[into] = table.sizes[source]
+            table.stats[into] = table.stats[source]
+            table.derived[into] = table.derived[source]
+
+        return copy_row
+    return None
+
+
+@overload(clear)
+def _clear(model, table, slot):
+    if is_type(table, DenseTable):
+
+        def clear_row(model, table, slot):
+            table.sizes[slot] = 0
+            table.stats[slot] = 0.0
+            derive(model, table, slot)
+
+        return clear_row
+    return None
+
+
+# ---- the Python side ---------------------------------------------------------------------------------------------------
+
+
+class Component(ABC):
+    """How one cluster makes data: hyperparameters, and plain array code over many clusters at once.
+
+    In the array forms, ``stats`` has one row per cluster: its size, then its additive statistics in the model's units.
+    Everything else is in the user's units.
+    """
+
+    @classmethod
+    @abstractmethod
+    def from_data(cls, X: np.ndarray) -> Component:
+        """The component with hyperparameters chosen from the data."""
+
+    @abstractmethod
+    def model(self, X: np.ndarray) -> Any:
+        """The model for these data: internal units, look-up tables."""
+
+    @abstractmethod
+    def table(self, model: Any, capacity: int) -> Any:
+        """A table of ``capacity`` cluster slots; slots are cleared by whoever takes them."""
+
+    @abstractmethod
+    def statistics(self, model: Any, X: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Sufficient statistics of the rows of each label, (n_clusters, 1 + W)."""
+
+    @abstractmethod
+    def log_marginals(self, model: Any, stats: np.ndarray) -> np.ndarray:
+        """log m of each cluster, (K,)."""
+
+    @abstractmethod
+    def log_predictives(self, model: Any, stats: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """log p(row | cluster), (n, K)."""
+
+    @abstractmethod
+    def draw_parameters(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> Any:
+        """One draw of every cluster's parameters from their posterior; rows of size 0 draw from the prior."""
+
+    @abstractmethod
+    def expected_parameters(self, model: Any, stats: np.ndarray) -> Any:
+        """The posterior expectation of every cluster's parameters."""
+
+    @abstractmethod
+    def log_densities(self, parameters: Any, X: np.ndarray) -> np.ndarray:
+        """log density of every row under every parameter set, (n, K)."""
+
+    @abstractmethod
+    def draw_rows(self, parameters: Any, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One row for each label, drawn under that cluster's parameters, (len(labels), D)."""

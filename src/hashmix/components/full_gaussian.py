@@ -1,0 +1,485 @@
+"""Gaussian clusters with a full covariance (normal–inverse-Wishart)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from scipy.linalg import solve_triangular
+from scipy.special import multigammaln
+
+from hashmix.compiling import helper
+from hashmix.components.contract import (
+    Component,
+    DenseTable,
+    add,
+    derive,
+    log_marginal,
+    log_predictive,
+    log_predictive_without,
+    remove,
+)
+from hashmix.components.gaussian import (
+    ROW_BLOCK,
+    GaussianParameters,
+    column_spread,
+    log_gamma_ratio,
+    log_gamma_ratios,
+    sum_by_label,
+    table_length,
+    to_internal,
+)
+from hashmix.rng import is_type
+from hashmix.validation import bad_parameter, check_number, check_vector
+
+__all__ = ["FullGaussian"]
+
+_LOG_PI = math.log(math.pi)
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+class FullModel(NamedTuple):
+    """Hyperparameters in internal units y = (x − origin) · inverse_scale, where the prior scale has a unit diagonal."""
+
+    origin: np.ndarray
+    inverse_scale: np.ndarray
+    mean: np.ndarray
+    kappa: float
+    dof: float
+    scale: np.ndarray
+    log_jacobian: float
+    log_prior_determinant: float
+    predictive_constants: np.ndarray
+    marginal_constants: np.ndarray
+
+
+class FullGaussian(Component):
+    """Gaussian clusters with a full covariance.
+
+    A cluster has covariance Σ ~ inverse-Wishart(dof, scale) and mean μ | Σ ~ N(mean, Σ / kappa).
+
+    Parameters
+    ----------
+    mean : float or array of shape (n_features,)
+        Where cluster means are expected.
+    kappa : float
+        How firmly: a prior worth ``kappa`` observations. Small values let cluster means spread widely.
+    dof : float
+        Degrees of freedom of the covariance's prior, more than n_features − 1.
+    scale : float, array of shape (n_features,) or (n_features, n_features)
+        Scale of the covariance's prior (a number or a vector stand for a diagonal matrix);
+        ``scale / (dof - n_features - 1)`` is the covariance expected within a cluster.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> hm.components.FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1)
+    FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1)
+    """
+
+    def __init__(self, mean: Any, kappa: float, dof: float, scale: Any) -> None:
+        owner = type(self).__name__
+        self.mean = mean
+        self.kappa = check_number(owner, "kappa", kappa)
+        self.dof = check_number(owner, "dof", dof)
+        self.scale = scale
+        check_vector(owner, "mean", mean, np.size(mean))
+        _check_scale(scale, len(scale) if np.ndim(scale) else 1)
+
+    def __repr__(self) -> str:
+        return f"FullGaussian(mean={self.mean!r}, kappa={self.kappa!r}, dof={self.dof!r}, scale={self.scale!r})"
+
+    @classmethod
+    def from_data(cls, X: np.ndarray) -> FullGaussian:
+        """Defaults for raw tables, column by column, so that units do not matter.
+
+        ``mean`` is the columns' mean and ``dof`` is n_features + 3. The covariance's prior expects independent columns
+        with a standard deviation within clusters of a fifth of the column's (0.04 of its variance);
+        ``kappa`` = 0.01 lets cluster means spread over twice the columns' own deviation.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> hm.components.FullGaussian.from_data(np.array([[0.0], [10.0]])).scale
+        array([2.])
+        """
+        mean, variance = column_spread(X)
+        return cls(mean=mean, kappa=0.01, dof=X.shape[1] + 3.0, scale=2.0 * 0.04 * variance)
+
+    def model(self, X: np.ndarray) -> FullModel:
+        n, d = X.shape
+        owner = type(self).__name__
+        mean = check_vector(owner, "mean", self.mean, d)
+        scale = _check_scale(self.scale, d)
+        if self.dof <= d - 1:
+            raise bad_parameter(owner, "dof", f"a number > n_features - 1 = {d - 1}", self.dof)
+        origin, _ = column_spread(X)
+        inverse_scale = 1.0 / np.sqrt(np.diagonal(scale))
+        internal_scale = scale * inverse_scale * inverse_scale[:, None]
+        model = FullModel(
+            origin,
+            inverse_scale,
+            (mean - origin) * inverse_scale,
+            self.kappa,
+            self.dof,
+            internal_scale,
+            float(np.log(inverse_scale).sum()),
+            float(np.linalg.slogdet(internal_scale)[1]),
+            np.empty(0),
+            np.empty(0),
+        )
+        sizes = np.arange(table_length(n))
+        return model._replace(
+            predictive_constants=_predictive_constants(model, sizes), marginal_constants=_marginal_constants(model, sizes)
+        )
+
+    def table(self, model: FullModel, capacity: int) -> DenseTable:
+        d = len(model.mean)
+        return DenseTable.empty(capacity, d + d * (d + 1) // 2, d + d * d + d + 1, d)
+
+    def statistics(self, model: FullModel, X: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        d = len(model.mean)
+        upper_rows, upper_columns = np.triu_indices(d)
+        stats = np.zeros((n_clusters, 1 + d + len(upper_rows)))
+        stats[:, 0] = np.bincount(labels, minlength=n_clusters)
+        block_rows = max(1, ROW_BLOCK // d)
+        for start in range(0, len(X), block_rows):
+            Y = to_internal(model, X[start : start + block_rows])
+            block = labels[start : start + block_rows]
+            stats[:, 1 : 1 + d] += sum_by_label(Y, block, n_clusters)
+            stats[:, 1 + d :] += sum_by_label(Y[:, upper_rows] * Y[:, upper_columns], block, n_clusters)
+        return stats
+
+    def _posterior(self, model: FullModel, stats: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """kappa, dof (K,), mean (K, D) and scale (K, D, D) of each cluster's posterior, in internal units."""
+        d = len(model.mean)
+        n = stats[:, 0]
+        s = stats[:, 1 : 1 + d]
+        q = np.zeros((len(stats), d, d))
+        upper_rows, upper_columns = np.triu_indices(d)
+        q[:, upper_rows, upper_columns] = q[:, upper_columns, upper_rows] = stats[:, 1 + d :]
+        k = model.kappa + n
+        average = s / np.maximum(n, 1.0)[:, None]
+        offset = average - model.mean
+        scatter = q - s[:, :, None] * average[:, None, :]
+        shrink = (model.kappa * n / k)[:, None, None] * offset[:, :, None] * offset[:, None, :]
+        return k, model.dof + n, (model.kappa * model.mean + s) / k[:, None], model.scale + scatter + shrink
+
+    def log_marginals(self, model: FullModel, stats: np.ndarray) -> np.ndarray:
+        _, dof, _, scale = self._posterior(model, stats)
+        return _marginal_constants(model, stats[:, 0]) - 0.5 * dof * np.linalg.slogdet(scale)[1]
+
+    def log_predictives(self, model: FullModel, stats: np.ndarray, X: np.ndarray) -> np.ndarray:
+        k, dof, m, scale = self._posterior(model, stats)
+        factors = np.linalg.cholesky(scale)
+        constants = _predictive_constants(model, stats[:, 0]) - np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        out = np.empty((len(X), len(stats)))
+        for start in range(0, len(X), ROW_BLOCK):
+            Y = to_internal(model, X[start : start + ROW_BLOCK])
+            for c in range(len(stats)):
+                w = solve_triangular(factors[c], (Y - m[c]).T, lower=True)
+                grown = np.log1p(k[c] / (k[c] + 1.0) * (w * w).sum(axis=0))
+                out[start : start + ROW_BLOCK, c] = constants[c] - 0.5 * (dof[c] + 1.0) * grown
+        return out
+
+    def draw_parameters(self, model: FullModel, stats: np.ndarray, rng: np.random.Generator) -> GaussianParameters:
+        k, dof, m, scale = self._posterior(model, stats)
+        n_clusters, d = m.shape
+        # Bartlett: with Ψ = L Lᵀ and a lower triangular A (χ on its diagonal, normal below), Σ = (L A⁻ᵀ)(L A⁻ᵀ)ᵀ.
+        bartlett = np.tril(rng.standard_normal((n_clusters, d, d)), -1)
+        bartlett[:, range(d), range(d)] = np.sqrt(rng.chisquare(dof[:, None] - np.arange(d)))
+        root = np.linalg.solve(bartlett, np.linalg.cholesky(scale).transpose(0, 2, 1)).transpose(0, 2, 1)
+        noise = rng.standard_normal((n_clusters, d, 1)) / np.sqrt(k)[:, None, None]
+        root /= model.inverse_scale[:, None]
+        return GaussianParameters(
+            model.origin + m / model.inverse_scale + (root @ noise)[:, :, 0], root @ root.transpose(0, 2, 1)
+        )
+
+    def expected_parameters(self, model: FullModel, stats: np.ndarray) -> GaussianParameters:
+        _, dof, m, scale = self._posterior(model, stats)
+        d = len(model.mean)
+        # The expected covariance is Ψ/(ν−D−1); where that is infinite, the inverse of the expected precision.
+        divisor = np.where(dof > d + 1, dof - d - 1, dof)[:, None, None]
+        units = model.inverse_scale * model.inverse_scale[:, None]
+        return GaussianParameters(model.origin + m / model.inverse_scale, scale / divisor / units)
+
+    def log_densities(self, parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+        d = X.shape[1]
+        factors = np.linalg.cholesky(parameters.covariances)
+        out = np.empty((len(X), len(parameters.means)))
+        for start in range(0, len(X), ROW_BLOCK):
+            block = X[start : start + ROW_BLOCK]
+            for c, (mean, factor) in enumerate(zip(parameters.means, factors, strict=True)):
+                w = solve_triangular(factor, (block - mean).T, lower=True)
+                log_determinant = 2.0 * np.log(np.diagonal(factor)).sum()
+                out[start : start + ROW_BLOCK, c] = -0.5 * ((w * w).sum(axis=0) + log_determinant + d * _LOG_2PI)
+        return out
+
+    def draw_rows(self, parameters: GaussianParameters, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        rows = rng.standard_normal((len(labels), parameters.means.shape[1]))
+        for c in np.unique(labels):
+            mine = labels == c
+            rows[mine] = parameters.means[c] + rows[mine] @ np.linalg.cholesky(parameters.covariances[c]).T
+        return rows
+
+
+def _check_scale(scale: Any, d: int) -> np.ndarray:
+    """The scale as a (d, d) positive definite matrix."""
+    allowed = f"a positive number, {d} of them, or a symmetric positive definite {d} × {d} matrix"
+    try:
+        matrix = np.asarray(scale, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise bad_parameter("FullGaussian", "scale", allowed, scale) from None
+    if matrix.shape in ((), (1,), (d,)):
+        matrix = np.diag(np.broadcast_to(matrix, d))
+    diagonal = np.diagonal(matrix) if matrix.shape == (d, d) else np.zeros(1)
+    if not np.isfinite(matrix).all() or (diagonal <= 0).any() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0.0):
+        raise bad_parameter("FullGaussian", "scale", allowed, scale)
+    unit = 1.0 / np.sqrt(diagonal)
+    try:
+        np.linalg.cholesky(matrix * unit * unit[:, None])
+    except np.linalg.LinAlgError:
+        raise bad_parameter("FullGaussian", "scale", allowed, scale) from None
+    return matrix
+
+
+def _predictive_constants(model: FullModel, n: np.ndarray) -> np.ndarray:
+    d = len(model.mean)
+    k = model.kappa + n
+    gammas = log_gamma_ratios(0.5 * (model.dof + n + 1.0), 0.5 * d)
+    return gammas + 0.5 * d * (np.log(k / (k + 1.0)) - _LOG_PI) + model.log_jacobian
+
+
+def _marginal_constants(model: FullModel, n: np.ndarray) -> np.ndarray:
+    d = len(model.mean)
+    return (
+        multigammaln(0.5 * (model.dof + n), d)
+        - multigammaln(0.5 * model.dof, d)
+        + 0.5 * model.dof * model.log_prior_determinant
+        + 0.5 * d * np.log(model.kappa / (model.kappa + n))
+        + n * (model.log_jacobian - 0.5 * d * _LOG_PI)
+    )
+
+
+# ---- kernels -------------------------------------------------------------------------------------------------------------
+# A row of ``stats`` is (Σ y, the upper triangle of Σ y yᵀ, row by row).
+# A row of ``derived`` is (posterior mean m, U, 1 / diagonal of U, log |Ψ|): U is the upper Cholesky factor of the
+# posterior scale, Ψ = UᵀU, row by row, so that every inner loop below runs over contiguous memory.
+
+
+@helper
+def _quadratic_form(derived, row, work, d):
+    """vᵀ Ψ⁻¹ v with v = row − m, by forward substitution."""
+    for j in range(d):
+        work[j] = row[j] - derived[j]
+    total = 0.0
+    inverse_diagonal = d + d * d
+    for j in range(d):
+        w = work[j] * derived[inverse_diagonal + j]
+        total += w * w
+        start = d + j * d
+        for i in range(j + 1, d):
+            work[i] -= w * derived[start + i]
+    return total
+
+
+@helper
+def _set_determinant(derived, d):
+    """Write 1 / diagonal and log |Ψ| from the factor."""
+    inverse_diagonal = d + d * d
+    total = 0.0
+    for j in range(d):
+        value = derived[d + j * d + j]
+        derived[inverse_diagonal + j] = 1.0 / value
+        total += math.log(value)
+    derived[inverse_diagonal + d] = 2.0 * total
+
+
+@helper
+def _rank_one(derived, work, d, sign):
+    """Replace Ψ by Ψ + sign · work workᵀ in its factor; False when that would not be positive definite."""
+    for j in range(d):
+        start = d + j * d
+        old = derived[start + j]
+        w = work[j]
+        square = old * old + sign * w * w
+        if square <= 1e-14 * old * old:
+            return False
+        new = math.sqrt(square)
+        c, s = new / old, w / old
+        derived[start + j] = new
+        for i in range(j + 1, d):
+            value = (derived[start + i] + sign * s * work[i]) / c
+            derived[start + i] = value
+            work[i] = c * work[i] - s * value
+    _set_determinant(derived, d)
+    return True
+
+
+@helper
+def _predictive_constant(model, n):
+    if n < len(model.predictive_constants):
+        return model.predictive_constants[n]
+    d = len(model.mean)
+    k = model.kappa + n
+    gammas = log_gamma_ratio(0.5 * (model.dof + n + 1.0), 0.5 * d)
+    return gammas + 0.5 * d * (math.log(k / (k + 1.0)) - _LOG_PI) + model.log_jacobian
+
+
+@helper
+def _marginal_constant(model, n):
+    if n < len(model.marginal_constants):
+        return model.marginal_constants[n]
+    d = len(model.mean)
+    gammas = 0.0
+    for j in range(d):
+        gammas += math.lgamma(0.5 * (model.dof + n - j)) - math.lgamma(0.5 * (model.dof - j))
+    return (
+        gammas
+        + 0.5 * model.dof * model.log_prior_determinant
+        + 0.5 * d * math.log(model.kappa / (model.kappa + n))
+        + n * (model.log_jacobian - 0.5 * d * _LOG_PI)
+    )
+
+
+@overload(log_predictive)
+def _log_predictive(model, table, slot, row):
+    if not is_type(model, FullModel):
+        return None
+
+    def impl(model, table, slot, row):
+        d = len(row)
+        n = table.sizes[slot]
+        k = model.kappa + n
+        derived = table.derived[slot]
+        grown = math.log(1.0 + k / (k + 1.0) * _quadratic_form(derived, row, table.work, d))
+        log_determinant = derived[d + d * d + d]
+        return _predictive_constant(model, n) - 0.5 * log_determinant - 0.5 * (model.dof + n + 1.0) * grown
+
+    return impl
+
+
+@overload(log_predictive_without)
+def _log_predictive_without(model, table, slot, row):
+    if not is_type(model, FullModel):
+        return None
+
+    def impl(model, table, slot, row):
+        d = len(row)
+        n = table.sizes[slot]
+        k = model.kappa + n
+        derived = table.derived[slot]
+        left = 1.0 - k / (k - 1.0) * _quadratic_form(derived, row, table.work, d)
+        shrunk = math.log(max(left, 1e-14))
+        log_determinant = derived[d + d * d + d]
+        return _predictive_constant(model, n - 1) - 0.5 * log_determinant + 0.5 * (model.dof + n - 1.0) * shrunk
+
+    return impl
+
+
+@overload(add)
+def _add(model, table, slot, row):
+    if not is_type(model, FullModel):
+        return None
+
+    def impl(model, table, slot, row):
+        d = len(row)
+        k = model.kappa + table.sizes[slot]
+        table.sizes[slot] += 1
+        stats, derived = table.stats[slot], table.derived[slot]
+        root = math.sqrt(k / (k + 1.0))
+        place = d
+        for j in range(d):
+            y = row[j]
+            stats[j] += y
+            for i in range(j, d):
+                stats[place + i - j] += y * row[i]
+            place += d - j
+            t = y - derived[j]
+            table.work[j] = root * t
+            derived[j] += t / (k + 1.0)
+        _rank_one(derived, table.work, d, 1.0)
+
+    return impl
+
+
+@overload(remove)
+def _remove(model, table, slot, row):
+    if not is_type(model, FullModel):
+        return None
+
+    def impl(model, table, slot, row):
+        d = len(row)
+        k = model.kappa + table.sizes[slot]
+        table.sizes[slot] -= 1
+        stats, derived = table.stats[slot], table.derived[slot]
+        root = math.sqrt(k / (k - 1.0))
+        place = d
+        for j in range(d):
+            y = row[j]
+            stats[j] -= y
+            for i in range(j, d):
+                stats[place + i - j] -= y * row[i]
+            place += d - j
+            t = y - derived[j]
+            table.work[j] = root * t
+            derived[j] -= t / (k - 1.0)
+        if not _rank_one(derived, table.work, d, -1.0):
+            derive(model, table, slot)
+
+    return impl
+
+
+@overload(derive)
+def _derive(model, table, slot):
+    if not is_type(model, FullModel):
+        return None
+
+    def impl(model, table, slot):
+        d = len(model.mean)
+        n = table.sizes[slot]
+        k = model.kappa + n
+        stats, derived = table.stats[slot], table.derived[slot]
+        per_point = 1.0 / max(n, 1)
+        shrink = model.kappa * n / k
+        for j in range(d):
+            derived[j] = (model.kappa * model.mean[j] + stats[j]) / k
+        # Row-by-row Cholesky of the posterior scale, whose entries are made on the way.
+        place = d
+        for j in range(d):
+            average = stats[j] * per_point
+            offset = average - model.mean[j]
+            start = d + j * d
+            for i in range(j, d):
+                scatter = stats[place + i - j] - average * stats[i]
+                value = model.scale[j, i] + scatter + shrink * offset * (stats[i] * per_point - model.mean[i])
+                derived[start + i] = value
+            place += d - j
+            for p in range(j):
+                above = d + p * d
+                u = derived[above + j]
+                for i in range(j, d):
+                    derived[start + i] -= u * derived[above + i]
+            # Rounding alone can take the pivot below its bound: the prior's part of it is positive.
+            pivot = math.sqrt(max(derived[start + j], 1e-12))
+            for i in range(j + 1, d):
+                derived[start + i] /= pivot
+            derived[start + j] = pivot
+        _set_determinant(derived, d)
+
+    return impl
+
+
+@overload(log_marginal)
+def _log_marginal(model, table, slot):
+    if not is_type(model, FullModel):
+        return None
+
+    def impl(model, table, slot):
+        d = len(model.mean)
+        n = table.sizes[slot]
+        return _marginal_constant(model, n) - 0.5 * (model.dof + n) * table.derived[slot, d + d * d + d]
+
+    return impl

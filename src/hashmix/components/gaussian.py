@@ -1,0 +1,90 @@
+"""What the two Gaussian components share: units, look-up tables, statistics by label."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+from hashmix.compiling import helper
+from hashmix.components.contract import load
+
+__all__ = ["GaussianParameters", "column_spread", "log_gamma_ratio", "sum_by_label", "table_length", "to_internal"]
+
+_TABLE_LIMIT = 65536
+ROW_BLOCK = 8192
+
+
+class GaussianParameters(NamedTuple):
+    """Means (K, D) and covariances, (K, D) when diagonal or (K, D, D)."""
+
+    means: np.ndarray
+    covariances: np.ndarray
+
+
+def table_length(n: int) -> int:
+    """How many cluster sizes get an entry in a look-up table; larger sizes are computed, O(1) all the same."""
+    return min(n, _TABLE_LIMIT) + 2
+
+
+@helper
+def log_gamma_ratio(z, h):
+    """log Γ(z) − log Γ(z − h), without the cancellation of large terms (Stirling) where z is large."""
+    y = z - h
+    if y < 2000.0:
+        return math.lgamma(z) - math.lgamma(y)
+    return (z - 0.5) * -math.log1p(-h / z) + h * math.log(y) - h + (1.0 / z - 1.0 / y) / 12.0
+
+
+def log_gamma_ratios(z: np.ndarray, h: float) -> np.ndarray:
+    """Array form of :func:`log_gamma_ratio`."""
+    y = z - h
+    with np.errstate(divide="ignore", invalid="ignore"):
+        stirling = (z - 0.5) * -np.log1p(-h / z) + h * np.log(y) - h + (1.0 / z - 1.0 / y) / 12.0
+    return np.where(y < 2000.0, gammaln(z) - gammaln(y), stirling)
+
+
+def column_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of each column in float64, by blocks; a constant column gets a nominal variance.
+
+    The nominal variance is (10⁻³ |value|)², or 1 where the value is 0: any positive number serves.
+    """
+    n = len(X)
+    blocks = [X[start : start + ROW_BLOCK] for start in range(0, n, ROW_BLOCK)]
+    mean = sum(block.sum(axis=0, dtype=np.float64) for block in blocks) / n
+    variance = sum(((block - mean) ** 2).sum(axis=0) for block in blocks) / n
+    # What rounding alone can leave of a constant column counts as constant.
+    constant = variance <= (8 * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
+    nominal = np.where(mean == 0.0, 1.0, (1e-3 * mean) ** 2)
+    return mean, np.where(constant, nominal, variance)
+
+
+def to_internal(model: Any, X: np.ndarray) -> np.ndarray:
+    """Rows in internal units."""
+    return (X - model.origin) * model.inverse_scale
+
+
+def sum_by_label(Y: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Sum of the rows of each label, (n_clusters, columns)."""
+    n = len(Y)
+    one_hot = csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
+    return one_hot.T @ Y
+
+
+@overload(load)
+def _load_dense(model, table, data, i):
+    if not (isinstance(data, types.Array) and isinstance(model, types.NamedTuple) and "inverse_scale" in model.fields):
+        return None
+
+    def impl(model, table, data, i):
+        row = table.row
+        for j in range(len(row)):
+            row[j] = (data[i, j] - model.origin[j]) * model.inverse_scale[j]
+        return row
+
+    return impl

@@ -1,0 +1,112 @@
+"""The anchored split–merge kernel: two points, then a split if they are together, a merge if they are apart.
+
+The anchors are drawn without looking at the partition, so their law never enters the ratio. What differs between moves
+is the allocation law (:mod:`hashmix.moves.restricted`).
+"""
+
+from __future__ import annotations
+
+from hashmix.compiling import helper, kernel
+from hashmix.components.contract import copy, log_marginal, merge
+from hashmix.moves.acceptance import accept
+from hashmix.moves.restricted import allocate, gather
+from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
+from hashmix.priors.contract import log_split_ratio
+from hashmix.rng import integer
+
+__all__ = ["anchored_step", "commit_merge", "commit_split", "merge_bound", "run_anchored", "split_gain"]
+
+# Places in ``counts``: all proposals, then those that were splits.
+PROPOSED, ACCEPTED, SPLITS_PROPOSED, SPLITS_ACCEPTED = 0, 1, 2, 3
+
+
+@helper
+def split_gain(arrays, target, whole, a, b):
+    """log π(ρ′) − log π(ρ) when cluster ``whole`` is split into what slots a and b hold."""
+    table, model = arrays.table, target.model
+    likelihood = log_marginal(model, table, a) + log_marginal(model, table, b) - log_marginal(model, table, whole)
+    return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), table.sizes[a], table.sizes[b])
+
+
+@helper
+def merge_bound(arrays, target, first, second, union):
+    """log π(ρ′) − log π(ρ) when two clusters are merged; their union is written into slot ``union``."""
+    table, model = arrays.table, target.model
+    merge(model, table, first, second, union)
+    likelihood = log_marginal(model, table, union) - log_marginal(model, table, first) - log_marginal(model, table, second)
+    k = n_clusters(arrays.partition)
+    return likelihood - log_split_ratio(target.prior, k - 1, table.sizes[first], table.sizes[second])
+
+
+@helper
+def commit_split(arrays, target, whole, a, b, v, m):
+    """Carry out a split: side a keeps the slot ``whole``; side b, the next free slot, gets v and its points.
+
+    Pass v = −1 where the sides have no anchors.
+    """
+    copy(target.model, arrays.table, a, whole)
+    open_cluster(arrays.partition)
+    if v >= 0:
+        move_point(arrays.partition, v, b)
+    for j in range(m):
+        if arrays.scratch.sides[j] == 1:
+            move_point(arrays.partition, arrays.scratch.points[j], b)
+
+
+@helper
+def commit_merge(arrays, target, first, second, union):
+    """Carry out a merge: the larger cluster's slot takes the union."""
+    partition = arrays.partition
+    if partition.sizes[first] < partition.sizes[second]:
+        first, second = second, first
+    copy(target.model, arrays.table, union, first)
+    while partition.sizes[second] > 0:
+        last = partition.pool[partition.starts[second] + partition.sizes[second] - 1]
+        move_point(partition, last, first)
+    close_cluster(partition, second)
+
+
+@helper
+def anchored_step(rng, law, arrays, target, u, v, counts):
+    """Split or merge the clusters of anchors u ≠ v, by the allocation law; True when accepted."""
+    partition = arrays.partition
+    first, second = partition.labels[u], partition.labels[v]
+    a, b = spare(partition, 1), spare(partition, 0)
+    counts[PROPOSED] += 1
+    if first == second:
+        counts[SPLITS_PROPOSED] += 1
+        m = gather(arrays, first, first, u, v)
+        log_q = allocate(law, rng, arrays, target, u, v, a, b, m, False)
+        if not accept(rng, split_gain(arrays, target, first, a, b) - log_q):
+            return False
+        commit_split(arrays, target, first, a, b, v, m)
+        counts[SPLITS_ACCEPTED] += 1
+    else:
+        union = spare(partition, 2)
+        bound = merge_bound(arrays, target, first, second, union)
+        if not accept(rng, bound):  # q ≤ 1: rejected already, without the forced pass
+            return False
+        m = gather(arrays, first, second, u, v)
+        log_q = allocate(law, rng, arrays, target, u, v, a, b, m, True)
+        if not accept(rng, max(bound, 0.0) + log_q):
+            return False
+        commit_merge(arrays, target, first, second, union)
+    counts[ACCEPTED] += 1
+    return True
+
+
+@kernel
+def run_anchored(rng, law, arrays, target, begin, end, counts):
+    """Proposals number begin … end − 1 with uniform anchors; stops early when free slots run out."""
+    n = len(arrays.partition.labels)
+    if n < 2:
+        return end
+    for step in range(begin, end):
+        if n_spare(arrays.partition) < 3:
+            return step
+        u = integer(rng, n)
+        v = integer(rng, n - 1)
+        if v >= u:
+            v += 1
+        anchored_step(rng, law, arrays, target, u, v, counts)
+    return end

@@ -1,0 +1,74 @@
+"""What a move is to the sampler."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hashmix.state import Arrays, State, Target
+
+__all__ = ["Move"]
+
+
+class Move(ABC):
+    """One exact Markov kernel on partitions.
+
+    A subclass names itself and provides :meth:`run_units`, a thin call of a jitted kernel. A move never accepts by a
+    rule of its own: its kernel ends in :func:`hashmix.moves.acceptance.accept`, or draws from a full conditional.
+    """
+
+    @property
+    def name(self) -> str:
+        """What records and tables call it."""
+        return type(self).__name__
+
+    @abstractmethod
+    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
+        """Do units of work begin … end − 1; return where it stopped (before ``end`` when free slots ran out).
+
+        ``counts`` (int64, 4) accumulates proposals, acceptances, and how many of each were splits.
+        """
+
+    def units(self, state: State) -> int:
+        """Units of work in one application: 1 for a proposal, n for a scan."""
+        return 1
+
+    def units_per_call(self, state: State) -> int:
+        """Units of work one jitted call may do, so that a call takes well under a second."""
+        return max(1, 1_000_000 // len(state.partition.labels))
+
+    def apply(
+        self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False
+    ) -> np.ndarray:
+        """Apply the move ``times`` times, unless ``stop()`` says to leave; return the counts.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> from hashmix.rng import stream
+        >>> from hashmix.state import State
+        >>> X = np.array([[0.0], [0.1], [9.0], [9.1]])
+        >>> state = State(X, hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0), [0, 0, 0, 0])
+        >>> counts = hm.moves.SAMS().apply(state, stream(0), times=50)
+        >>> int(counts[0])
+        50
+        """
+        counts = np.zeros(4, np.int64)
+        done, total = 0, times * self.units(state)
+        while done < total and not stop():
+            state.ensure_spare()
+            chunk_end = min(total, done + self.units_per_call(state))
+            done = self.run_units(rng, state.arrays, state.target, done, chunk_end, counts)
+        return counts
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"
+
+    def __eq__(self, other: Any) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]

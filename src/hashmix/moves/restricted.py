@@ -1,0 +1,214 @@
+"""Allocation passes: how the points of two clusters, or of one to be split, are dealt to two sides.
+
+An *allocation law* is a NamedTuple with the verb :func:`allocate`. Anchors u and v start the sides; the other points are
+in ``scratch.points[:m]``. The law deals them out and returns log q of its recorded, final pass. *Forced*, it records
+the probability of dealing them as they are now (the side of u's cluster, the side of v's), with the same randomness
+before the final pass. Nothing before the final pass may depend on how the points are divided now.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from numba.extending import overload
+
+from hashmix.compiling import helper
+from hashmix.components.contract import add, clear, load, log_predictive, log_predictive_without, remove
+from hashmix.priors.contract import log_join_weight
+from hashmix.rng import bernoulli, is_type, shuffle
+
+__all__ = ["Coins", "Scans", "Sequential", "allocate", "gather", "log_binary", "restricted_scan", "sequential_pass"]
+
+_LOG_2 = math.log(2.0)
+
+
+class Coins(NamedTuple):
+    """Fair coins: q = (1/2)^m."""
+
+
+class Sequential(NamedTuple):
+    """One pass in a random order, each point joining a side with weight (prior weight) · (predictive)."""
+
+
+class Scans(NamedTuple):
+    """Fair coins, then ``n_scans`` restricted Gibbs scans as a launch, then one more, recorded."""
+
+    n_scans: int
+
+
+def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
+    """Deal ``scratch.points[:m]`` to slots a (with u) and b (with v); return log q.
+
+    Not forced, ``scratch.sides[:m]`` and the statistics of both slots describe the result.
+    """
+
+
+# ---- gathering -----------------------------------------------------------------------------------------------------------
+
+
+@helper
+def gather(arrays, first, second, u, v):
+    """List the members of two clusters (or of one, given twice) other than u and v by increasing index; how many.
+
+    An order that does not depend on how the points are divided, and that walks through the data in one direction.
+    """
+    partition, points = arrays.partition, arrays.scratch.points
+    labels, sizes = partition.labels, partition.sizes
+    m = 0
+    both = sizes[first] + (sizes[second] if second != first else 0)
+    if 8 * both > len(labels):
+        for i in range(len(labels)):
+            if (labels[i] == first or labels[i] == second) and i != u and i != v:
+                points[m] = i
+                m += 1
+        return m
+    for which in range(1 if second == first else 2):
+        slot = first if which == 0 else second
+        start = partition.starts[slot]
+        for place in range(start, start + sizes[slot]):
+            i = partition.pool[place]
+            if i != u and i != v:
+                points[m] = i
+                m += 1
+    points[:m].sort()
+    return m
+
+
+# ---- passes --------------------------------------------------------------------------------------------------------------
+
+
+@helper
+def log_binary(log_odds, chosen):
+    """log probability of a binary choice (True or False) whose log odds of True are given."""
+    x = log_odds if chosen else -log_odds
+    if x > 37.0:  # the probability is 1 to rounding
+        return 0.0
+    if x > 0.0:
+        return -math.log1p(math.exp(-x))
+    return x - math.log1p(math.exp(x))
+
+
+@helper
+def _probability(log_odds):
+    if log_odds > 0.0:
+        return 1.0 / (1.0 + math.exp(-log_odds))
+    e = math.exp(log_odds)
+    return e / (1.0 + e)
+
+
+@helper
+def _begin(arrays, target, u, v, a, b):
+    """Slots a and b hold their anchors alone."""
+    table, model = arrays.table, target.model
+    clear(model, table, a)
+    clear(model, table, b)
+    add(model, table, a, load(model, table, target.data, u))
+    add(model, table, b, load(model, table, target.data, v))
+
+
+@helper
+def restricted_scan(rng, arrays, target, u, a, b, m, forced, recorded):
+    """Each point in turn moves between sides a and b by its full conditional; return log q (0 unless recorded).
+
+    A point that stays writes nothing. Forced, points go where their labels say: with u, or not.
+    """
+    table, model, prior = arrays.table, target.model, target.prior
+    points, sides, labels = arrays.scratch.points, arrays.scratch.sides, arrays.partition.labels
+    log_q = 0.0
+    for j in range(m):
+        i = points[j]
+        row = load(model, table, target.data, i)
+        here, there = (a, b) if sides[j] == 0 else (b, a)
+        stay = log_predictive_without(model, table, here, row) + log_join_weight(prior, table.sizes[here] - 1)
+        leave = log_predictive(model, table, there, row) + log_join_weight(prior, table.sizes[there])
+        log_odds = leave - stay
+        if forced:
+            moves = (labels[i] != labels[u]) != (sides[j] == 1)
+        else:
+            moves = bernoulli(rng, _probability(log_odds))
+        if recorded:
+            log_q += log_binary(log_odds, moves)
+        if moves:
+            remove(model, table, here, row)
+            add(model, table, there, row)
+            sides[j] = 1 - sides[j]
+    return log_q
+
+
+@helper
+def sequential_pass(rng, arrays, target, u, a, b, m, forced, by_size):
+    """Each point in turn joins side a or b by predictive, times prior weight if ``by_size``; return log q."""
+    table, model, prior = arrays.table, target.model, target.prior
+    points, sides, labels = arrays.scratch.points, arrays.scratch.sides, arrays.partition.labels
+    log_q = 0.0
+    for j in range(m):
+        i = points[j]
+        row = load(model, table, target.data, i)
+        log_odds = log_predictive(model, table, b, row) - log_predictive(model, table, a, row)
+        if by_size:
+            log_odds += log_join_weight(prior, table.sizes[b]) - log_join_weight(prior, table.sizes[a])
+        if forced:
+            to_b = labels[i] != labels[u]
+        else:
+            to_b = bernoulli(rng, _probability(log_odds))
+        log_q += log_binary(log_odds, to_b)
+        sides[j] = 1 if to_b else 0
+        add(model, table, b if to_b else a, row)
+    return log_q
+
+
+@helper
+def toss_coins(rng, arrays, target, a, b, m):
+    """Deal the points to sides a and b by fair coins."""
+    table, model = arrays.table, target.model
+    points, sides = arrays.scratch.points, arrays.scratch.sides
+    for j in range(m):
+        to_b = bernoulli(rng, 0.5)
+        sides[j] = 1 if to_b else 0
+        add(model, table, b if to_b else a, load(model, table, target.data, points[j]))
+
+
+# ---- laws ----------------------------------------------------------------------------------------------------------------
+
+
+@overload(allocate)
+def _allocate_coins(law, rng, arrays, target, u, v, a, b, m, forced):
+    if not is_type(law, Coins):
+        return None
+
+    def impl(law, rng, arrays, target, u, v, a, b, m, forced):
+        if not forced:
+            _begin(arrays, target, u, v, a, b)
+            toss_coins(rng, arrays, target, a, b, m)
+        return -m * _LOG_2
+
+    return impl
+
+
+@overload(allocate)
+def _allocate_sequential(law, rng, arrays, target, u, v, a, b, m, forced):
+    if not is_type(law, Sequential):
+        return None
+
+    def impl(law, rng, arrays, target, u, v, a, b, m, forced):
+        shuffle(rng, arrays.scratch.points, m)
+        _begin(arrays, target, u, v, a, b)
+        return sequential_pass(rng, arrays, target, u, a, b, m, forced, True)
+
+    return impl
+
+
+@overload(allocate)
+def _allocate_scans(law, rng, arrays, target, u, v, a, b, m, forced):
+    if not is_type(law, Scans):
+        return None
+
+    def impl(law, rng, arrays, target, u, v, a, b, m, forced):
+        _begin(arrays, target, u, v, a, b)
+        toss_coins(rng, arrays, target, a, b, m)
+        for _ in range(law.n_scans):
+            restricted_scan(rng, arrays, target, u, a, b, m, False, False)
+        return restricted_scan(rng, arrays, target, u, a, b, m, forced, True)
+
+    return impl

@@ -1,0 +1,28 @@
+"""Sequentially-allocated merge–split (Dahl)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hashmix.moves.anchored import run_anchored
+from hashmix.moves.contract import Move
+from hashmix.moves.restricted import Sequential
+from hashmix.state import Arrays, Target
+
+__all__ = ["SAMS"]
+
+
+class SAMS(Move):
+    """Sequentially-allocated merge–split: one pass in a random order, each point joining the side that predicts it.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> hm.moves.SAMS()
+    SAMS()
+    """
+
+    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
+        return run_anchored(rng, Sequential(), arrays, target, begin, end, counts)

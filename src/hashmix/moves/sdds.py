@@ -1,0 +1,251 @@
+"""Smart-dumb / dumb-smart split–merge (Wang and Russell 2015)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hashmix.compiling import helper, kernel
+from hashmix.components.contract import clear, log_marginal, merge
+from hashmix.moves.acceptance import accept
+from hashmix.moves.anchored import (
+    ACCEPTED,
+    PROPOSED,
+    SPLITS_ACCEPTED,
+    SPLITS_PROPOSED,
+    commit_merge,
+    commit_split,
+    merge_bound,
+    split_gain,
+)
+from hashmix.moves.contract import Move
+from hashmix.moves.gibbs import normalise
+from hashmix.moves.restricted import gather, sequential_pass, toss_coins
+from hashmix.partition import n_clusters, n_spare, spare
+from hashmix.rng import bernoulli, categorical, integer
+from hashmix.state import Arrays, Target
+from hashmix.validation import check_choice
+
+__all__ = ["SDDS"]
+
+_LOG_2 = math.log(2.0)
+
+
+@helper
+def _log_pair_probability(k):
+    """log of one unordered pair out of k clusters."""
+    return math.log(2.0 / (k * (k - 1.0)))
+
+
+@helper
+def _uniform_pair(rng, partition):
+    """Two different clusters, uniformly."""
+    k = n_clusters(partition)
+    c = integer(rng, k)
+    other = integer(rng, k - 1)
+    if other >= c:
+        other += 1
+    return partition.active[c], partition.active[other]
+
+
+# ---- A: smart split, dumb merge ------------------------------------------------------------------------------------------
+
+
+@helper
+def _log_choice_of_split(arrays, target, chosen, without, also_without):
+    """log of the chance that weights 1/m(c) choose slot ``chosen`` in the state where it replaces two others.
+
+    Pass −1 twice for the current state, where ``chosen`` is a cluster already.
+    """
+    partition, table, model = arrays.partition, arrays.table, target.model
+    mine = -log_marginal(model, table, chosen)
+    total = 1.0  # in units of the chosen cluster's weight
+    for c in range(n_clusters(partition)):
+        slot = partition.active[c]
+        if slot != chosen and slot != without and slot != also_without:
+            total += math.exp(-log_marginal(model, table, slot) - mine)
+    return -math.log(total)
+
+
+@helper
+def _smart_split(rng, arrays, target, counts):
+    partition, table, model = arrays.partition, arrays.table, target.model
+    weights = arrays.scratch.weights
+    k = n_clusters(partition)
+    for c in range(k):
+        weights[c] = -log_marginal(model, table, partition.active[c])
+    total = normalise(weights, k)
+    whole = partition.active[categorical(rng, weights, k, total)]
+    a, b = spare(partition, 1), spare(partition, 0)
+    clear(model, table, a)
+    clear(model, table, b)
+    m = gather(arrays, whole, whole, -1, -1)
+    log_q = sequential_pass(rng, arrays, target, -1, a, b, m, False, False)
+    if table.sizes[a] == 0 or table.sizes[b] == 0:
+        return False  # a null move
+    counts[SPLITS_PROPOSED] += 1
+    log_q += _LOG_2 + _log_choice_of_split(arrays, target, whole, -1, -1)  # two labellings of the sides
+    if not accept(rng, split_gain(arrays, target, whole, a, b) + _log_pair_probability(k + 1) - log_q):
+        return False
+    commit_split(arrays, target, whole, a, b, -1, m)
+    counts[SPLITS_ACCEPTED] += 1
+    return True
+
+
+@helper
+def _dumb_merge(rng, arrays, target):
+    partition = arrays.partition
+    k = n_clusters(partition)
+    if k == 1:
+        return False
+    first, second = _uniform_pair(rng, partition)
+    a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
+    bound = merge_bound(arrays, target, first, second, union)
+    bound += _LOG_2 + _log_choice_of_split(arrays, target, union, first, second) - _log_pair_probability(k)
+    if not accept(rng, bound):
+        return False
+    clear(target.model, arrays.table, a)
+    clear(target.model, arrays.table, b)
+    m = gather(arrays, first, second, -1, -1)
+    anchor = arrays.scratch.points[0]  # whose side is called a; either name gives the same probability
+    log_q = sequential_pass(rng, arrays, target, anchor, a, b, m, True, False)
+    if not accept(rng, max(bound, 0.0) + log_q):
+        return False
+    commit_merge(arrays, target, first, second, union)
+    return True
+
+
+# ---- B: smart merge, dumb split ------------------------------------------------------------------------------------------
+
+
+@helper
+def _log_merge_weight(arrays, target, first, second, union, bayes_factor):
+    """log weight with which ``second`` is chosen as the partner of ``first``; overwrites slot ``union``."""
+    table, model = arrays.table, target.model
+    merge(model, table, first, second, union)
+    weight = log_marginal(model, table, union)
+    if bayes_factor:
+        weight -= log_marginal(model, table, first) + log_marginal(model, table, second)
+    return weight
+
+
+@helper
+def _log_choice_of_merge(arrays, target, first, second, not_this, union, bayes_factor):
+    """log of the chance that ``first`` chooses ``second`` among ``second`` and all clusters but ``not_this``."""
+    partition = arrays.partition
+    mine = _log_merge_weight(arrays, target, first, second, union, bayes_factor)
+    total = 1.0
+    for c in range(n_clusters(partition)):
+        slot = partition.active[c]
+        if slot != first and slot != second and slot != not_this:
+            total += math.exp(_log_merge_weight(arrays, target, first, slot, union, bayes_factor) - mine)
+    return -math.log(total)
+
+
+@helper
+def _log_both_orders(arrays, target, first, second, not_this, union, bayes_factor):
+    """log of Σ over both orders of (choice of the second given the first); the first is uniform."""
+    x = _log_choice_of_merge(arrays, target, first, second, not_this, union, bayes_factor)
+    y = _log_choice_of_merge(arrays, target, second, first, not_this, union, bayes_factor)
+    return max(x, y) + math.log1p(math.exp(-abs(x - y)))
+
+
+@helper
+def _smart_merge(rng, arrays, target, bayes_factor):
+    partition = arrays.partition
+    weights = arrays.scratch.weights
+    k = n_clusters(partition)
+    if k == 1:
+        return False
+    union = spare(partition, 2)
+    first = partition.active[integer(rng, k)]
+    for c in range(k):
+        slot = partition.active[c]
+        if slot == first:
+            weights[c] = -np.inf
+        else:
+            weights[c] = _log_merge_weight(arrays, target, first, slot, union, bayes_factor)
+    total = normalise(weights, k)
+    second = partition.active[categorical(rng, weights, k, total)]
+    log_q = _log_both_orders(arrays, target, first, second, -1, union, bayes_factor) - math.log(k)
+    n_union = partition.sizes[first] + partition.sizes[second]
+    log_reverse = (1.0 - n_union) * _LOG_2 - math.log(k - 1.0)
+    if not accept(rng, merge_bound(arrays, target, first, second, union) + log_reverse - log_q):
+        return False
+    commit_merge(arrays, target, first, second, union)
+    return True
+
+
+@helper
+def _dumb_split(rng, arrays, target, bayes_factor, counts):
+    partition, table, model = arrays.partition, arrays.table, target.model
+    k = n_clusters(partition)
+    whole = partition.active[integer(rng, k)]
+    a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
+    clear(model, table, a)
+    clear(model, table, b)
+    m = gather(arrays, whole, whole, -1, -1)
+    toss_coins(rng, arrays, target, a, b, m)
+    if table.sizes[a] == 0 or table.sizes[b] == 0:
+        return False  # a null move
+    counts[SPLITS_PROPOSED] += 1
+    log_q = (1.0 - m) * _LOG_2 - math.log(k)
+    bound = split_gain(arrays, target, whole, a, b) - math.log(k + 1.0) - log_q + _LOG_2
+    if not accept(rng, bound):  # the two orders sum to at most 2: rejected before any merge weight is computed
+        return False
+    log_orders = _log_both_orders(arrays, target, a, b, whole, union, bayes_factor)
+    if not accept(rng, max(bound, 0.0) + log_orders - _LOG_2):
+        return False
+    commit_split(arrays, target, whole, a, b, -1, m)
+    counts[SPLITS_ACCEPTED] += 1
+    return True
+
+
+@kernel
+def run_sdds(rng, bayes_factor, arrays, target, begin, end, counts):
+    """Proposals number begin … end − 1; stops early when free slots run out."""
+    for step in range(begin, end):
+        if n_spare(arrays.partition) < 3:
+            return step
+        counts[PROPOSED] += 1
+        if bernoulli(rng, 0.5):
+            if bernoulli(rng, 0.5):
+                accepted = _smart_split(rng, arrays, target, counts)
+            else:
+                accepted = _dumb_merge(rng, arrays, target)
+        elif bernoulli(rng, 0.5):
+            accepted = _smart_merge(rng, arrays, target, bayes_factor)
+        else:
+            accepted = _dumb_split(rng, arrays, target, bayes_factor, counts)
+        if accepted:
+            counts[ACCEPTED] += 1
+    return end
+
+
+class SDDS(Move):
+    """Smart-dumb / dumb-smart split–merge: informed splits reversed by blind merges, and the other way round.
+
+    One kernel splits a cluster, chosen with weight 1/m(c), by a pass over its points, and merges a uniform pair; the
+    other merges a uniform cluster with one chosen by weight, and splits a uniform cluster by coins. Which kernel, and
+    which half of it, is decided by fair coins; an impossible choice is a null move.
+
+    Parameters
+    ----------
+    merge_weight : {"marginal", "bayes-factor"}, default="marginal"
+        Weight of c₂ as the partner of c₁: m(c₁ ∪ c₂) as published, or m(c₁ ∪ c₂)/(m(c₁) m(c₂)), which does not prefer
+        small clusters for being small.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> hm.moves.SDDS(merge_weight="bayes-factor")
+    SDDS(merge_weight='bayes-factor')
+    """
+
+    def __init__(self, merge_weight: str = "marginal") -> None:
+        self.merge_weight = check_choice("SDDS", "merge_weight", merge_weight, ["marginal", "bayes-factor"])
+
+    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
+        return run_sdds(rng, self.merge_weight == "bayes-factor", arrays, target, begin, end, counts)

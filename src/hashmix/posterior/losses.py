@@ -1,0 +1,71 @@
+"""Distances between partitions: variation of information and Binder's loss, by contingency counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hashmix.compiling import helper, kernel
+
+__all__ = ["pairwise_losses"]
+
+
+@helper
+def _cell(count, by_information):
+    return count * math.log(count) if by_information else float(count) * count
+
+
+@helper
+def _members_by_label(labels, order, starts):
+    """Counting sort: points of label c are ``order[starts[c]:starts[c + 1]]``."""
+    starts[:] = 0
+    for label in labels:
+        starts[label + 2] += 1
+    for c in range(2, len(starts)):
+        starts[c] += starts[c - 1]
+    for i in range(len(labels)):
+        order[starts[labels[i] + 1]] = i
+        starts[labels[i] + 1] += 1
+
+
+@helper
+def _overlap(order, starts, other, counts, seen, by_information):
+    """Σ over the cells of the contingency table of two partitions."""
+    total = 0.0
+    for c in range(len(starts) - 2):
+        n_seen = 0
+        for place in range(starts[c], starts[c + 1]):
+            label = other[order[place]]
+            if counts[label] == 0:
+                seen[n_seen] = label
+                n_seen += 1
+            counts[label] += 1
+        for s in range(n_seen):
+            total += _cell(counts[seen[s]], by_information)
+            counts[seen[s]] = 0
+    return total
+
+
+@kernel
+def pairwise_losses(draws, n_labels, by_information):
+    """Loss between every two rows of ``draws`` (labels 0 … n_labels − 1).
+
+    By information: variation of information, in nats. Otherwise Binder's loss: the share of ordered pairs of points
+    that are together in one partition and apart in the other.
+    """
+    m, n = draws.shape
+    order = np.empty(n, np.int64)
+    starts = np.empty(n_labels + 2, np.int64)
+    counts = np.zeros(n_labels, np.int64)
+    seen = np.empty(n_labels, np.int64)
+    own = np.empty(m)
+    out = np.zeros((m, m))
+    for a in range(m):
+        _members_by_label(draws[a], order, starts)
+        own[a] = _overlap(order, starts, draws[a], counts, seen, by_information)
+        for b in range(a):
+            shared = _overlap(order, starts, draws[b], counts, seen, by_information)
+            loss = (own[a] + own[b] - 2.0 * shared) / (n if by_information else float(n) * n)
+            out[a, b] = out[b, a] = max(loss, 0.0)
+    return out

@@ -1,0 +1,184 @@
+"""Randomness inside kernels.
+
+Kernels never touch a generator's insides: they ask for a uniform, an integer, a coin or a category through the verbs
+below, which dispatch on the generator's type. A :class:`Stream` draws; a :class:`hashmix.testing.Script` follows a
+script, so that every path through a kernel can be enumerated with its exact probability.
+
+A stream is counter-based (splitmix64) and keyed by (seed, chain, step): a draw depends on nothing else, so results are
+the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from hashmix.compiling import helper
+
+__all__ = ["Stream", "bernoulli", "categorical", "chain_keys", "integer", "is_type", "numpy_generator", "shuffle", "stream", "unit_interval"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_ONE = np.uint64(1)
+
+
+class Stream(NamedTuple):
+    """A counter-based generator: ``state`` holds its key and the number of draws taken."""
+
+    state: np.ndarray
+
+
+@helper
+def _mix(z):
+    z = (z ^ (z >> _S30)) * _MIX1
+    z = (z ^ (z >> _S27)) * _MIX2
+    return z ^ (z >> _S31)
+
+
+def chain_keys(random_state: Any, n_chains: int) -> list[int]:
+    """One 64-bit key per chain, from None, an integer, a SeedSequence, a Generator or a RandomState.
+
+    Examples
+    --------
+    >>> from hashmix.rng import chain_keys
+    >>> chain_keys(7, 2) == chain_keys(7, 3)[:2]
+    True
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(0, 2**31 - 1))
+    elif isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(0, 2**63 - 1))
+    if isinstance(random_state, np.random.SeedSequence):
+        sequence = np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
+    elif random_state is None or (isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)):
+        if random_state is not None and random_state < 0:
+            raise ValueError(f"random_state must be None, an integer ≥ 0, or a NumPy generator. Got {random_state!r} instead.")
+        sequence = np.random.SeedSequence(random_state)
+    else:
+        raise ValueError(f"random_state must be None, an integer ≥ 0, or a NumPy generator. Got {random_state!r} instead.")
+    return [int(child.generate_state(1, np.uint64)[0]) for child in sequence.spawn(n_chains)]
+
+
+def _mix_int(z: int) -> int:
+    mask = (1 << 64) - 1
+    z = ((z ^ (z >> 30)) * int(_MIX1)) & mask
+    z = ((z ^ (z >> 27)) * int(_MIX2)) & mask
+    return z ^ (z >> 31)
+
+
+def stream(chain_key: int, *step: int) -> Stream:
+    """The stream of one step of a chain; ``step`` is any tuple of integers that names the step.
+
+    Examples
+    --------
+    >>> from hashmix.rng import stream
+    >>> stream(1, 0, 3).state[0] == stream(1, 0, 3).state[0]
+    np.True_
+    """
+    key = chain_key
+    for part in step:
+        key = _mix_int((key ^ _mix_int((part + 1) * int(_GOLDEN) & ((1 << 64) - 1))) & ((1 << 64) - 1))
+    return Stream(np.array([key, 0], dtype=np.uint64))
+
+
+def unit_interval(chain_key: int, *step: int) -> float:
+    """One uniform number of one step of a chain, for choices made outside kernels.
+
+    Examples
+    --------
+    >>> from hashmix.rng import unit_interval
+    >>> 0.0 <= unit_interval(1, 5) < 1.0
+    True
+    """
+    return (_mix_int(int(stream(chain_key, *step).state[0])) >> 11) / 2**53
+
+
+def numpy_generator(chain_key: int, *step: int) -> np.random.Generator:
+    """A NumPy generator for one step of a chain, for draws that happen outside kernels.
+
+    Examples
+    --------
+    >>> from hashmix.rng import numpy_generator
+    >>> rng = numpy_generator(1, 5)
+    """
+    return np.random.Generator(np.random.Philox(key=int(stream(chain_key, *step).state[0])))
+
+
+def is_type(numba_type: types.Type, cls: type) -> bool:
+    """Whether a Numba type is that of the NamedTuple class ``cls``; what ``@overload`` functions dispatch on.
+
+    Examples
+    --------
+    >>> import numba, numpy as np
+    >>> from hashmix.rng import Stream, is_type, stream
+    >>> is_type(numba.typeof(stream(0)), Stream)
+    True
+    """
+    return isinstance(numba_type, types.BaseNamedTuple) and numba_type.instance_class is cls
+
+
+# ---- the verbs -----------------------------------------------------------------------------------------------------
+
+
+def integer(rng, n):
+    """A uniform integer in 0 … n−1."""
+
+
+def bernoulli(rng, p):
+    """True with probability p."""
+
+
+def categorical(rng, weights, k, total):
+    """Index c < k with probability ``weights[c] / total``; weights are non-negative and sum to total."""
+
+
+@helper
+def _uniform(state):
+    state[1] += _ONE
+    return (_mix(state[0] + state[1] * _GOLDEN) >> _S11) * (1.0 / 9007199254740992.0)
+
+
+@overload(integer)
+def _integer(rng, n):
+    if is_type(rng, Stream):
+        return lambda rng, n: int(_uniform(rng.state) * n)
+    return None
+
+
+@overload(bernoulli)
+def _bernoulli(rng, p):
+    if is_type(rng, Stream):
+        return lambda rng, p: _uniform(rng.state) < p
+    return None
+
+
+@overload(categorical)
+def _categorical(rng, weights, k, total):
+    if is_type(rng, Stream):
+
+        def draw(rng, weights, k, total):
+            left = _uniform(rng.state) * total
+            last = 0
+            for c in range(k):
+                if weights[c] > 0.0:
+                    last = c
+                    left -= weights[c]
+                    if left < 0.0:
+                        return c
+            return last  # only by rounding
+
+        return draw
+    return None
+
+
+@helper
+def shuffle(rng, values, n):
+    """Put the first n values in a uniformly random order."""
+    for i in range(n - 1, 0, -1):
+        j = integer(rng, i + 1)
+        values[i], values[j] = values[j], values[i]

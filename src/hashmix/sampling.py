@@ -1,0 +1,300 @@
+"""sample(): runs a schedule of moves over chains and makes a Posterior."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from hashmix.components import Component, informative_columns, resolve_component
+from hashmix.moves import Move, Schedule, resolve_moves
+from hashmix.posterior import Posterior
+from hashmix.priors import PartitionPrior, resolve_prior
+from hashmix.progress import progress_bar
+from hashmix.rng import chain_keys, numpy_generator, stream, unit_interval
+from hashmix.state import State
+from hashmix.validation import as_rows, bad_parameter, check_integer, check_number
+
+__all__ = ["sample"]
+
+_START_NAMES = ("single", "singletons", "auto")
+
+
+def sample(
+    X: Any,
+    component: str | Component = "auto",
+    prior: str | PartitionPrior = "dirichlet-process",
+    moves: str | Move | Sequence[tuple[Move, float]] = "sams",
+    *,
+    n_draws: int,
+    n_warmup: int = 0,
+    thin: int = 1,
+    n_chains: int = 1,
+    random_state: Any = None,
+    init: Any = "single",
+    max_seconds: float | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Posterior:
+    """Draw partitions of the rows of X from their posterior.
+
+    A draw is recorded every ``thin`` sweeps after ``n_warmup`` sweeps. A sweep applies each move of the schedule as often
+    as its weight says, then updates the concentration if the prior learns it. The same seed gives the same draws for
+    any number of workers.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Dense and finite. Not copied when it is C-contiguous float32 or float64.
+    component : str or Component, default="auto"
+        How a cluster makes data; see :func:`hashmix.components.resolve_component`. For a string, columns with a single
+        value are left out: they say nothing about clusters.
+    prior : str or PartitionPrior, default="dirichlet-process"
+        How clusters share points; see :func:`hashmix.priors.resolve_prior`.
+    moves : str, Move or list of (Move, weight), default="sams"
+        The schedule; see :func:`hashmix.moves.resolve_moves`.
+    n_draws : int
+        Draws to record in each chain.
+    n_warmup : int, default=0
+        Sweeps before the first.
+    thin : int, default=1
+        Sweeps per draw.
+    n_chains : int, default=1
+        Independent chains.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        Where randomness comes from.
+    init : str, array of labels, or a sequence of these with one entry per chain
+        Where chains start: "single" (one cluster; also "auto"), "singletons", or labels of shape (n_samples,).
+    max_seconds : float, optional
+        Stop after this time with the draws so far.
+    n_jobs : int, optional
+        Threads to run chains in; None or -1 for one per processor. Does not change the result.
+    progress : bool, default=False
+        Show a progress bar (needs tqdm).
+
+    Returns
+    -------
+    Posterior
+        The draws. Ctrl-C also returns the draws so far. When chains were stopped at different lengths, the longest
+        rectangle of chains and draws is kept.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-4, 1, (50, 2)), rng.normal(4, 1, (50, 2))])
+    >>> posterior = hm.sample(X, n_draws=50, n_warmup=50, random_state=0)
+    >>> posterior.labels.shape
+    (1, 50, 100)
+    >>> int(np.median(posterior.n_clusters))
+    2
+    """
+    owner = "sample"
+    X = as_rows(X, owner)
+    n_draws = check_integer(owner, "n_draws", n_draws, low=1)
+    n_warmup = check_integer(owner, "n_warmup", n_warmup, low=0)
+    thin = check_integer(owner, "thin", thin, low=1)
+    n_chains = check_integer(owner, "n_chains", n_chains, low=1)
+    n_workers = min(_n_workers(n_jobs, owner), n_chains)
+    if max_seconds is not None:
+        max_seconds = check_number(owner, "max_seconds", max_seconds)
+    if not isinstance(component, Component):
+        columns = informative_columns(X)
+        if not columns.all():
+            X = as_rows(X[:, columns], owner)
+    component = resolve_component(component, X, owner)
+    prior = resolve_prior(prior, owner)
+    schedule = resolve_moves(moves, owner)
+    starts = _start_labels(init, len(X), n_chains, owner)
+    keys = chain_keys(random_state, n_chains)
+
+    settings = {
+        "component": repr(component),
+        "prior": repr(prior),
+        "moves": repr(schedule),
+        "n_warmup": n_warmup,
+        "thin": thin,
+        "random_state": random_state if isinstance(random_state, int) else None,
+        "hashmix_version": version("hashmix"),
+    }
+    record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings)
+    model = component.model(X)
+    begin = time.perf_counter()
+    chains = []
+    for c in range(n_chains):
+        state = State(X, component, prior, starts[c], model=model)
+        chains.append(_Chain(c, keys[c], state, schedule, record, n_warmup, thin, begin))
+    deadline = None if max_seconds is None else begin + max_seconds
+    stopped_by = _run(chains, n_workers, deadline, progress)
+    return _finish(record, chains, stopped_by)
+
+
+class _Chain:
+    """One chain and what it has recorded so far."""
+
+    def __init__(
+        self,
+        number: int,
+        key: int,
+        state: State,
+        schedule: Schedule,
+        record: Posterior,
+        n_warmup: int,
+        thin: int,
+        begin: float,
+    ) -> None:
+        self.number, self.key, self.state, self.schedule = number, key, state, schedule
+        self.record, self.n_warmup, self.thin, self.begin = record, n_warmup, thin, begin
+        self.sweeps = 0
+        self.draws = 0
+        self.names = _move_names(schedule)
+        self._since_draw = np.zeros((len(schedule), 5))
+        self.total_sweeps = n_warmup + thin * record.n_draws
+
+    def sweep(self, stop: threading.Event) -> None:
+        """One sweep, and the draw it may end in; left in the middle when told to stop."""
+        state = self.state
+        for m, (move, weight) in enumerate(self.schedule):
+            times = int(weight)
+            times += unit_interval(self.key, self.sweeps, m) < weight - times
+            started = time.perf_counter()
+            counts = move.apply(state, stream(self.key, self.sweeps, m), times, stop.is_set)
+            self._since_draw[m, :4] += counts
+            self._since_draw[m, 4] += time.perf_counter() - started
+        if stop.is_set():
+            return
+        if state.prior.learns_concentration:
+            rng = numpy_generator(self.key, self.sweeps, len(self.schedule))
+            n = len(state.partition.labels)
+            state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, rng))
+        state.refresh_if_due()
+        self.sweeps += 1
+        if self.sweeps == self.n_warmup:
+            self._since_draw[:] = 0
+        elif self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
+            self.write_draw()
+
+    def write_draw(self) -> None:
+        """Record the state as it is."""
+        here, record, state = (self.number, self.draws), self.record, self.state
+        record.labels[here] = state.labels()
+        record.n_clusters[here] = state.n_clusters
+        record.log_likelihood[here] = state.log_likelihood()
+        record.log_joint[here] = state.log_joint()
+        record.concentration[here] = state.concentration
+        record.seconds[here] = time.perf_counter() - self.begin
+        for name, values in zip(self.names, self._since_draw, strict=True):
+            for field, value in zip(Posterior.MOVE_FIELDS, values, strict=True):
+                record.move_stats[name][field][here] = value
+        self._since_draw[:] = 0
+        self.draws += 1
+
+
+def _run(chains: list[_Chain], n_workers: int, deadline: float | None, progress: bool) -> str | None:
+    """Run all chains to their end; say what stopped them earlier, if anything did."""
+    stop = threading.Event()
+    stopped_by = None
+
+    def work(mine: list[_Chain]) -> None:
+        # Chains of one worker take turns, so that being stopped leaves them equally long.
+        while mine and not stop.is_set():
+            for chain in mine:
+                chain.sweep(stop)
+            mine = [chain for chain in mine if chain.sweeps < chain.total_sweeps]
+
+    with (
+        progress_bar(sum(chain.total_sweeps for chain in chains), progress) as show,
+        ThreadPoolExecutor(n_workers, thread_name_prefix="hashmix") as pool,
+    ):
+        pending = {pool.submit(work, chains[w::n_workers]) for w in range(n_workers)}
+        try:
+            while pending:
+                left = 0.1 if deadline is None else min(0.1, max(0.0, deadline - time.perf_counter()))
+                done, pending = wait(pending, timeout=left, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                show(sum(chain.sweeps for chain in chains), chains[0].state.n_clusters)
+                if pending and not stop.is_set() and deadline is not None and time.perf_counter() >= deadline:
+                    stopped_by = "max_seconds"
+                    stop.set()
+        except KeyboardInterrupt:
+            stopped_by = "interrupt"
+        finally:
+            stop.set()
+    return stopped_by
+
+
+def _finish(record: Posterior, chains: list[_Chain], stopped_by: str | None) -> Posterior:
+    """The draws that were made; a stop during warm-up keeps the state it was in."""
+    if stopped_by is None:
+        return record
+    word = {"interrupt": "Interrupted", "max_seconds": "Out of time (max_seconds)"}[stopped_by]
+    if not any(chain.draws for chain in chains):
+        for chain in chains:
+            chain.write_draw()
+        warnings.warn(
+            f"{word} after {chains[0].sweeps} of {chains[0].n_warmup} warm-up sweeps: the state reached is returned as the "
+            "only draw, and is not a sample from the posterior.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return record.rectangle(range(len(chains)), 1)
+    lengths = sorted((chain.draws for chain in chains), reverse=True)
+    # The rectangle (chains × draws) that keeps the most.
+    n_kept = max(range(1, len(lengths) + 1), key=lambda k: k * lengths[k - 1])
+    shortest = lengths[n_kept - 1]
+    kept = [chain.number for chain in chains if chain.draws >= shortest][:n_kept]
+    warnings.warn(
+        f"{word}: {shortest} of {record.n_draws} draws in {n_kept} of {len(chains)} chains are returned.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return record.rectangle(kept, shortest)
+
+
+def _move_names(schedule: Schedule) -> list[str]:
+    """One name per move; a second move of the same name becomes "Name-2"."""
+    names: list[str] = []
+    for move, _ in schedule:
+        same = sum(name.split("-")[0] == move.name for name in names)
+        names.append(move.name if same == 0 else f"{move.name}-{same + 1}")
+    return names
+
+
+def _n_workers(n_jobs: int | None, owner: str) -> int:
+    if n_jobs is None or n_jobs == -1:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool) and n_jobs >= 1:
+        return int(n_jobs)
+    raise bad_parameter(owner, "n_jobs", "None, -1 or an integer ≥ 1", n_jobs)
+
+
+def _start_labels(init: Any, n: int, n_chains: int, owner: str) -> list[np.ndarray]:
+    """Labels each chain starts from."""
+    allowed = f"one of {', '.join(map(repr, _START_NAMES))}, {n} labels (integers ≥ 0), or one of these for each chain"
+
+    def one(start: Any) -> np.ndarray:
+        if isinstance(start, str):
+            if start not in _START_NAMES:
+                raise bad_parameter(owner, "init", allowed, start)
+            return np.arange(n) if start == "singletons" else np.zeros(n, np.int64)
+        labels = np.asarray(start)
+        if labels.shape != (n,) or labels.dtype.kind not in "iu" or labels.min() < 0:
+            raise bad_parameter(owner, "init", allowed, start)
+        return np.unique(labels, return_inverse=True)[1]
+
+    if isinstance(init, str):
+        return [one(init)] * n_chains
+    per_chain = isinstance(init, (list, tuple)) and any(isinstance(start, str) or np.ndim(start) == 1 for start in init)
+    if per_chain or np.ndim(init) == 2:
+        if len(init) != n_chains:
+            raise bad_parameter(owner, "init", allowed, init)
+        return [one(start) for start in init]
+    return [one(init)] * n_chains

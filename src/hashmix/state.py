@@ -1,0 +1,201 @@
+"""The state of one chain: a partition, its clusters' statistics, and room for proposals."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hashmix.compiling import kernel
+from hashmix.components.contract import Component, add, clear, derive, load, log_marginal
+from hashmix.partition import Partition, canonical_labels, empty_partition, fill, grown
+from hashmix.priors.contract import PartitionPrior, PriorTable, log_prior
+
+__all__ = ["Arrays", "Scratch", "State", "Target"]
+
+#: Free slots every proposal may count on: two sides and a union.
+SPARE_SLOTS = 3
+#: Statistics are recomputed from the data when this many points have moved, per point of the data.
+MOVES_PER_REFRESH = 50
+
+
+class Target(NamedTuple):
+    """What the chain samples: data, model and prior."""
+
+    data: Any
+    model: Any
+    prior: PriorTable
+
+
+class Scratch(NamedTuple):
+    """Room for one proposal: points of the clusters at hand, their sides, and one weight per slot."""
+
+    points: np.ndarray
+    sides: np.ndarray
+    weights: np.ndarray
+
+
+class Arrays(NamedTuple):
+    """Everything a kernel changes."""
+
+    partition: Partition
+    table: Any
+    scratch: Scratch
+
+
+@kernel
+def _accumulate(partition, table, model, data):
+    """Statistics of every cluster from the data: exact up to one summation."""
+    for a in range(partition.counters[0]):
+        clear(model, table, partition.active[a])
+    for i in range(len(partition.labels)):
+        add(model, table, partition.labels[i], load(model, table, data, i))
+    for a in range(partition.counters[0]):
+        derive(model, table, partition.active[a])
+
+
+@kernel
+def _log_marginals(partition, table, model):
+    out = np.empty(partition.counters[0])
+    for a in range(len(out)):
+        out[a] = log_marginal(model, table, partition.active[a])
+    return out
+
+
+class State:
+    """Labels, statistics and concentration of one chain; what moves change.
+
+    Parameters
+    ----------
+    data : ndarray
+        As :func:`hashmix.validation.as_rows` returns them.
+    component : Component
+    prior : PartitionPrior
+    labels : array of shape (n_samples,)
+        Where the chain starts.
+    model : optional
+        ``component.model(data)``, when it is already there to be shared between chains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.components import DiagonalGaussian
+    >>> from hashmix.priors import DirichletProcess
+    >>> from hashmix.state import State
+    >>> X = np.array([[0.0], [0.1], [5.0]])
+    >>> state = State(X, DiagonalGaussian(0.0, 0.1, 2.0, 0.1), DirichletProcess(1.0), [0, 0, 1])
+    >>> state.n_clusters, state.labels().tolist()
+    (2, [0, 0, 1])
+    >>> state.check()
+    """
+
+    def __init__(self, data: Any, component: Component, prior: PartitionPrior, labels: Any, model: Any = None) -> None:
+        labels = np.asarray(labels, dtype=np.int64)
+        n = len(labels)
+        labels, found = canonical_labels(labels, int(labels.max()) + 1)
+        capacity = max(16, 2 * found) + SPARE_SLOTS
+        self.data = data
+        self.component = component
+        self.model = component.model(data) if model is None else model
+        self.prior = prior
+        self.concentration = prior.start_concentration
+        self.partition = empty_partition(n, capacity)
+        fill(self.partition, labels, found)
+        self.table = component.table(self.model, capacity)
+        self.scratch = Scratch(np.empty(n, np.int32), np.empty(n, np.int8), np.empty(capacity))
+        self._set_prior()
+        self.refresh()
+
+    # ---- what kernels take ----
+
+    @property
+    def arrays(self) -> Arrays:
+        """The arrays moves change."""
+        return Arrays(self.partition, self.table, self.scratch)
+
+    @property
+    def target(self) -> Target:
+        """What moves leave invariant."""
+        return Target(self.data, self.model, self._prior_table)
+
+    # ---- what it holds ----
+
+    @property
+    def capacity(self) -> int:
+        """How many clusters fit before arrays must grow."""
+        return len(self.partition.sizes)
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        return int(self.partition.counters[0])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Sizes of the clusters, in the order of ``partition.active``."""
+        return self.partition.sizes[self.partition.active[: self.n_clusters]]
+
+    def labels(self) -> np.ndarray:
+        """Labels of the points, 0, 1, … in the order of first appearance."""
+        return canonical_labels(self.partition.labels, self.capacity)[0]
+
+    def log_likelihood(self) -> float:
+        """Σ log m(c) over the clusters."""
+        return float(_log_marginals(self.partition, self.table, self.model).sum())
+
+    def log_joint(self) -> float:
+        """log p(ρ | concentration) + Σ log m(c)."""
+        return log_prior(self._prior_table, self.sizes) + self.log_likelihood()
+
+    # ---- what happens to it ----
+
+    def _set_prior(self) -> None:
+        self._prior_table = self.prior.table(len(self.partition.labels), self.capacity, self.concentration)
+
+    def set_concentration(self, concentration: float) -> None:
+        """Change the prior's concentration."""
+        if concentration != self.concentration:
+            self.concentration = concentration
+            self._set_prior()
+
+    def ensure_spare(self) -> None:
+        """Grow the arrays when a proposal might not find its free slots."""
+        if self.partition.counters[1] >= SPARE_SLOTS:
+            return
+        capacity = 2 * self.capacity
+        self.partition = grown(self.partition, capacity)
+        self.table = self.table.grown(capacity)
+        self.scratch = self.scratch._replace(weights=np.empty(capacity))
+        self._set_prior()
+
+    def refresh(self) -> None:
+        """Recompute all statistics from the data: rounding errors of adding and removing points do not pile up."""
+        _accumulate(self.partition, self.table, self.model, self.data)
+        self.partition.counters[3] = 0
+
+    def refresh_if_due(self) -> None:
+        """Refresh when enough points have moved since the last time."""
+        if self.partition.counters[3] >= MOVES_PER_REFRESH * len(self.partition.labels):
+            self.refresh()
+
+    def check(self, tolerance: float = 1e-6) -> None:
+        """Recompute everything from the labels and compare; raise AssertionError at the first difference."""
+        p = self.partition
+        used = p.active[: self.n_clusters]
+        assert len(set(used.tolist())) == len(used), "a slot is listed twice"
+        assert p.counters[0] + p.counters[1] == self.capacity, "slots are lost"
+        assert not set(used.tolist()) & set(p.free[: p.counters[1]].tolist()), "a used slot is free"
+        assert set(np.unique(p.labels).tolist()) == set(used.tolist()), "labels and clusters in use differ"
+        for rank, slot in enumerate(used):
+            assert p.rank[slot] == rank, "rank does not match active"
+            members = p.pool[p.starts[slot] : p.starts[slot] + p.sizes[slot]]
+            assert np.array_equal(np.sort(members), np.flatnonzero(p.labels == slot)), "members do not match labels"
+            assert np.array_equal(p.place[members], p.starts[slot] + np.arange(len(members))), "places do not match"
+            assert self.table.sizes[slot] == p.sizes[slot], "statistics count other points"
+        labels = p.rank[p.labels]
+        stats = self.component.statistics(self.model, self.data, labels, len(used))
+        expected = self.component.log_marginals(self.model, stats)
+        kept = _log_marginals(p, self.table, self.model)
+        scale = np.maximum(1.0, np.abs(expected))
+        worst = float((np.abs(kept - expected) / scale).max())
+        assert worst <= tolerance, f"log marginals are off by a relative {worst:.1e}"

@@ -1,0 +1,197 @@
+"""Tools to prove a move right: every set partition, exact posteriors, exact transition matrices.
+
+A :class:`Script` takes the place of a random stream. It answers a kernel's questions (which integer, which way the coin,
+which category) from a list of choices and writes down how probable each answer was. Walking through all lists of
+choices visits every path through the *shipped, compiled* kernel with its exact probability, acceptance included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from scipy.special import logsumexp
+
+from hashmix.components.contract import Component
+from hashmix.moves.contract import Move
+from hashmix.priors.contract import PartitionPrior, log_prior
+from hashmix.rng import bernoulli, categorical, integer, is_type
+from hashmix.state import State
+
+__all__ = ["Script", "exact_posterior", "partitions", "paths", "transition_matrix"]
+
+_LONGEST = 4096
+
+
+class Script(NamedTuple):
+    """A generator that follows a script and records what it was asked."""
+
+    choices: np.ndarray  # which of the possible answers to give; 0 beyond the end
+    options: np.ndarray  # how many answers were possible
+    probabilities: np.ndarray  # how probable the given one was
+    cursor: np.ndarray
+
+
+def _script(choices: list[int]) -> Script:
+    padded = np.zeros(_LONGEST, np.int64)
+    padded[: len(choices)] = choices
+    return Script(padded, np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST), np.zeros(1, np.int64))
+
+
+@overload(integer)
+def _integer(rng, n):
+    if not is_type(rng, Script):
+        return None
+
+    def answer(rng, n):
+        at = rng.cursor[0]
+        rng.cursor[0] += 1
+        rng.options[at] = n
+        rng.probabilities[at] = 1.0 / n
+        return rng.choices[at]
+
+    return answer
+
+
+@overload(bernoulli)
+def _bernoulli(rng, p):
+    if not is_type(rng, Script):
+        return None
+
+    def answer(rng, p):
+        if not p > 0.0:
+            return False
+        if p >= 1.0:
+            return True
+        at = rng.cursor[0]
+        rng.cursor[0] += 1
+        rng.options[at] = 2
+        rng.probabilities[at] = p if rng.choices[at] == 0 else 1.0 - p
+        return rng.choices[at] == 0
+
+    return answer
+
+
+@overload(categorical)
+def _categorical(rng, weights, k, total):
+    if not is_type(rng, Script):
+        return None
+
+    def answer(rng, weights, k, total):
+        at = rng.cursor[0]
+        rng.cursor[0] += 1
+        left = rng.choices[at]
+        possible = 0
+        chosen = -1
+        for c in range(k):
+            if weights[c] > 0.0:
+                if left == possible:
+                    chosen = c
+                possible += 1
+        rng.options[at] = possible
+        rng.probabilities[at] = weights[chosen] / total
+        return chosen
+
+    return answer
+
+
+def paths(run: Callable[[Script], Any]) -> Iterator[tuple[float, Any]]:
+    """Every path through ``run(script)``, as (probability, what it returned).
+
+    Examples
+    --------
+    >>> import numba
+    >>> from hashmix.rng import integer
+    >>> from hashmix.testing import paths
+    >>> @numba.njit
+    ... def two_dice(rng):
+    ...     return integer(rng, 6) + integer(rng, 6) + 2
+    >>> round(sum(p for p, total in paths(two_dice) if total == 7), 12)
+    0.166666666667
+    """
+    choices: list[int] = []
+    while True:
+        script = _script(choices)
+        result = run(script)
+        asked = int(script.cursor[0])
+        yield float(np.prod(script.probabilities[:asked])), result
+        choices = script.choices[:asked].tolist()
+        while choices and choices[-1] + 1 >= script.options[len(choices) - 1]:
+            choices.pop()
+        if not choices:
+            return
+        choices[-1] += 1
+
+
+def partitions(n: int) -> list[tuple[int, ...]]:
+    """All set partitions of n points as tuples of labels numbered by first appearance.
+
+    Examples
+    --------
+    >>> from hashmix.testing import partitions
+    >>> partitions(3)
+    [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 2)]
+    """
+    found: list[tuple[int, ...]] = [(0,)]
+    for _ in range(n - 1):
+        found = [labels + (c,) for labels in found for c in range(max(labels) + 2)]
+    return found
+
+
+def exact_posterior(X: np.ndarray, component: Component, prior: PartitionPrior) -> dict[tuple[int, ...], float]:
+    """The posterior probability of every partition of a few rows, by enumeration; the concentration is not learned.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.testing import exact_posterior
+    >>> X = np.array([[0.0], [0.1], [9.0]])
+    >>> posterior = exact_posterior(X, hm.components.DiagonalGaussian(0.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0))
+    >>> max(posterior, key=posterior.get)
+    (0, 0, 1)
+    """
+    n = len(X)
+    model = component.model(X)
+    table = prior.table(n, n, prior.start_concentration)
+    log_p = []
+    every = partitions(n)
+    for labels in every:
+        sizes = np.bincount(labels)
+        stats = component.statistics(model, X, np.array(labels), len(sizes))
+        log_p.append(log_prior(table, sizes) + component.log_marginals(model, stats).sum())
+    p = np.exp(np.array(log_p) - logsumexp(log_p))
+    return dict(zip(every, p.tolist(), strict=True))
+
+
+def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: PartitionPrior) -> np.ndarray:
+    """The exact transition matrix of one application of a move, over ``partitions(len(X))``.
+
+    Every path through the compiled kernel is walked, so this is for 3 to 6 rows.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.testing import exact_posterior, transition_matrix
+    >>> X = np.array([[0.0], [0.1], [1.0]])
+    >>> component, prior = hm.components.DiagonalGaussian(0.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+    >>> P = transition_matrix(hm.moves.SAMS(), X, component, prior)
+    >>> pi = np.array(list(exact_posterior(X, component, prior).values()))
+    >>> bool(abs(pi @ P - pi).max() < 1e-12)
+    True
+    """
+    every = partitions(len(X))
+    index = {labels: i for i, labels in enumerate(every)}
+    model = component.model(X)
+    matrix = np.zeros((len(every), len(every)))
+    for i, labels in enumerate(every):
+
+        def run(script: Script, labels: tuple[int, ...] = labels) -> int:
+            state = State(X, component, prior, labels, model=model)
+            move.apply(state, script)
+            return index[tuple(state.labels().tolist())]
+
+        for probability, j in paths(run):
+            matrix[i, j] += probability
+    return matrix
