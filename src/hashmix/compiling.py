@@ -12,10 +12,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
 
-__all__ = ["cache_folder", "helper", "kernel"]
+__all__ = ["borrowed", "cache_folder", "helper", "hot_helper", "implements", "kernel"]
 
 
 def _user_cache_root() -> Path:
@@ -65,20 +69,67 @@ def cache_folder() -> Path | None:
 
 
 _FOLDER = cache_folder()
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def helper(function: Callable) -> Callable:
-    """Compile a function that only kernels call; its code is cached with theirs."""
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    """Compile a function that only kernels call, once a proposal or so; its code is cached with theirs.
+
+    Python must not call it: the wrapper that would let it is left out, for compiling that takes longer than the function.
+    """
+    return numba.njit(**_OPTIONS, **_INTERNAL)(function)
+
+
+def hot_helper(function: Callable) -> Callable:
+    """A helper for every point's inner loops: always inlined, and sums and products may be reordered to vectorise.
+
+    Infinities and NaN keep their meaning.
+    """
+    return numba.njit(forceinline=True, fastmath={"contract", "reassoc"}, **_OPTIONS, **_INTERNAL)(function)
+
+
+def implements(verb: Callable, hot: bool = False) -> Callable:
+    """``numba.extending.overload`` for a verb, compiled like a helper, or like a hot one."""
+    inlined = {"forceinline": True, "fastmath": {"contract", "reassoc"}} if hot else {}
+    return overload(verb, jit_options={**_OPTIONS, **inlined})
 
 
 def kernel(function: Callable) -> Callable:
     """Compile a function that Python calls, caching it in :func:`cache_folder`."""
     if _FOLDER is None:
-        return helper(function)
+        return numba.njit(**_OPTIONS)(function)
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_FOLDER)
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return numba.njit(cache=True, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = previous
+
+
+def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = [
+            _without_owner(context, builder, part, builder.extract_value(value, i)) for i, part in enumerate(kind.types)
+        ]
+        return context.make_tuple(builder, kind, parts)
+    return value
+
+
+@intrinsic
+def borrowed(typing_context: Any, value: Any) -> Any:
+    """The same arrays, or (nested) tuples of arrays, without reference counting.
+
+    Counting references is an atomic operation for each array a statement touches, and came to more than half of a
+    kernel's time. The caller of a kernel holds its arguments for as long as it runs, so a kernel may borrow them.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, value, arguments[0])
+
+    return value(value), generate

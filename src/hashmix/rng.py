@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
-from hashmix.compiling import helper
+from hashmix.compiling import helper, hot_helper, implements
 
 __all__ = ["Stream", "bernoulli", "categorical", "chain_keys", "integer", "is_type", "numpy_generator", "shuffle", "stream", "unit_interval"]
 
@@ -33,7 +32,7 @@ class Stream(NamedTuple):
     state: np.ndarray
 
 
-@helper
+@hot_helper
 def _mix(z):
     z = (z ^ (z >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
@@ -137,27 +136,27 @@ def categorical(rng, weights, k, total):
     """Index c < k with probability ``weights[c] / total``; weights are non-negative and sum to total."""
 
 
-@helper
+@hot_helper
 def _uniform(state):
     state[1] += _ONE
     return (_mix(state[0] + state[1] * _GOLDEN) >> _S11) * (1.0 / 9007199254740992.0)
 
 
-@overload(integer)
+@implements(integer, hot=True)
 def _integer(rng, n):
     if is_type(rng, Stream):
         return lambda rng, n: int(_uniform(rng.state) * n)
     return None
 
 
-@overload(bernoulli)
+@implements(bernoulli, hot=True)
 def _bernoulli(rng, p):
     if is_type(rng, Stream):
         return lambda rng, p: _uniform(rng.state) < p
     return None
 
 
-@overload(categorical)
+@implements(categorical, hot=True)
 def _categorical(rng, weights, k, total):
     if is_type(rng, Stream):
 

@@ -19,19 +19,17 @@ from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.progress import progress_bar
 from hashmix.rng import chain_keys, numpy_generator, stream, unit_interval
+from hashmix.starts import start_labels
 from hashmix.state import State
 from hashmix.validation import as_rows, bad_parameter, check_integer, check_number
 
 __all__ = ["sample"]
 
-_START_NAMES = ("single", "singletons", "auto")
-
-
 def sample(
     X: Any,
     component: str | Component = "auto",
     prior: str | PartitionPrior = "dirichlet-process",
-    moves: str | Move | Sequence[tuple[Move, float]] = "sams",
+    moves: str | Move | Sequence[tuple[Move, float]] = "split-merge",
     *,
     n_draws: int,
     n_warmup: int = 0,
@@ -58,7 +56,7 @@ def sample(
         value are left out: they say nothing about clusters.
     prior : str or PartitionPrior, default="dirichlet-process"
         How clusters share points; see :func:`hashmix.priors.resolve_prior`.
-    moves : str, Move or list of (Move, weight), default="sams"
+    moves : str, Move or list of (Move, weight), default="split-merge"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
     n_draws : int
         Draws to record in each chain.
@@ -112,7 +110,7 @@ def sample(
     component = resolve_component(component, X, owner)
     prior = resolve_prior(prior, owner)
     schedule = resolve_moves(moves, owner)
-    starts = _start_labels(init, len(X), n_chains, owner)
+    starts = start_labels(init, len(X), n_chains, owner)
     keys = chain_keys(random_state, n_chains)
 
     settings = {
@@ -274,27 +272,3 @@ def _n_workers(n_jobs: int | None, owner: str) -> int:
     if isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool) and n_jobs >= 1:
         return int(n_jobs)
     raise bad_parameter(owner, "n_jobs", "None, -1 or an integer ≥ 1", n_jobs)
-
-
-def _start_labels(init: Any, n: int, n_chains: int, owner: str) -> list[np.ndarray]:
-    """Labels each chain starts from."""
-    allowed = f"one of {', '.join(map(repr, _START_NAMES))}, {n} labels (integers ≥ 0), or one of these for each chain"
-
-    def one(start: Any) -> np.ndarray:
-        if isinstance(start, str):
-            if start not in _START_NAMES:
-                raise bad_parameter(owner, "init", allowed, start)
-            return np.arange(n) if start == "singletons" else np.zeros(n, np.int64)
-        labels = np.asarray(start)
-        if labels.shape != (n,) or labels.dtype.kind not in "iu" or labels.min() < 0:
-            raise bad_parameter(owner, "init", allowed, start)
-        return np.unique(labels, return_inverse=True)[1]
-
-    if isinstance(init, str):
-        return [one(init)] * n_chains
-    per_chain = isinstance(init, (list, tuple)) and any(isinstance(start, str) or np.ndim(start) == 1 for start in init)
-    if per_chain or np.ndim(init) == 2:
-        if len(init) != n_chains:
-            raise bad_parameter(owner, "init", allowed, init)
-        return [one(start) for start in init]
-    return [one(init)] * n_chains

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import kernel
+from hashmix.compiling import borrowed, kernel
 from hashmix.components.contract import Component, add, clear, derive, load, log_marginal
 from hashmix.partition import Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.priors.contract import PartitionPrior, PriorTable, log_prior
@@ -46,6 +46,7 @@ class Arrays(NamedTuple):
 @kernel
 def _accumulate(partition, table, model, data):
     """Statistics of every cluster from the data: exact up to one summation."""
+    partition, table, model, data = borrowed(partition), borrowed(table), borrowed(model), borrowed(data)
     for a in range(partition.counters[0]):
         clear(model, table, partition.active[a])
     for i in range(len(partition.labels)):

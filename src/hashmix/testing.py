@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from scipy.special import logsumexp
 
+from hashmix.compiling import implements
 from hashmix.components.contract import Component
 from hashmix.moves.contract import Move
 from hashmix.priors.contract import PartitionPrior, log_prior
@@ -40,7 +40,7 @@ def _script(choices: list[int]) -> Script:
     return Script(padded, np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST), np.zeros(1, np.int64))
 
 
-@overload(integer)
+@implements(integer)
 def _integer(rng, n):
     if not is_type(rng, Script):
         return None
@@ -55,7 +55,7 @@ def _integer(rng, n):
     return answer
 
 
-@overload(bernoulli)
+@implements(bernoulli)
 def _bernoulli(rng, p):
     if not is_type(rng, Script):
         return None
@@ -74,7 +74,7 @@ def _bernoulli(rng, p):
     return answer
 
 
-@overload(categorical)
+@implements(categorical)
 def _categorical(rng, weights, k, total):
     if not is_type(rng, Script):
         return None

@@ -21,8 +21,8 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
+from hashmix.compiling import implements
 from hashmix.rng import is_type
 
 __all__ = [
@@ -90,8 +90,8 @@ def copy(model, table, source, into):
 class DenseTable(NamedTuple):
     """One row of float64 numbers per cluster.
 
-    ``sizes`` (slot,), ``stats`` (slot, W) additive statistics, ``derived`` (slot, C) what kernels read, ``row`` and
-    ``work`` buffers for one loaded row.
+    ``sizes`` (slot,), ``stats`` (slot, W) additive statistics, ``derived`` (slot, C) what kernels read; ``row``, ``work``
+    and ``product`` are buffers of one row's length.
     """
 
     sizes: np.ndarray
@@ -99,6 +99,7 @@ class DenseTable(NamedTuple):
     derived: np.ndarray
     row: np.ndarray
     work: np.ndarray
+    product: np.ndarray
 
     @classmethod
     def empty(cls, capacity: int, n_stats: int, n_derived: int, n_features: int) -> DenseTable:
@@ -107,8 +108,7 @@ class DenseTable(NamedTuple):
             np.zeros(capacity, np.int64),
             np.zeros((capacity, n_stats)),
             np.zeros((capacity, n_derived)),
-            np.zeros(n_features),
-            np.zeros(n_features),
+            *np.zeros((3, n_features)),
         )
 
     def grown(self, capacity: int) -> DenseTable:
@@ -119,7 +119,7 @@ class DenseTable(NamedTuple):
         return bigger
 
 
-@overload(merge)
+@implements(merge)
 def _merge(model, table, a, b, into):
     if is_type(table, DenseTable):
 
@@ -133,26 +133,30 @@ def _merge(model, table, a, b, into):
     return None
 
 
-@overload(copy)
+@implements(copy)
 def _copy(model, table, source, into):
     if is_type(table, DenseTable):
 
         def copy_row(model, table, source, into):
+            # Loops, not array assignments: these take Numba seconds to compile.
             table.sizes[into] = table.sizes[source]
-            table.stats[into] = table.stats[source]
-            table.derived[into] = table.derived[source]
+            for w in range(table.stats.shape[1]):
+                table.stats[into, w] = table.stats[source, w]
+            for w in range(table.derived.shape[1]):
+                table.derived[into, w] = table.derived[source, w]
 
         return copy_row
     return None
 
 
-@overload(clear)
+@implements(clear)
 def _clear(model, table, slot):
     if is_type(table, DenseTable):
 
         def clear_row(model, table, slot):
             table.sizes[slot] = 0
-            table.stats[slot] = 0.0
+            for w in range(table.stats.shape[1]):
+                table.stats[slot, w] = 0.0
             derive(model, table, slot)
 
         return clear_row

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba.extending import overload
 from scipy.special import gammaln
 
-from hashmix.compiling import helper
+from hashmix.compiling import helper, hot_helper, implements
 from hashmix.components.contract import (
     Component,
     DenseTable,
@@ -25,6 +23,7 @@ from hashmix.components.gaussian import (
     ROW_BLOCK,
     GaussianParameters,
     column_spread,
+    default_spread,
     log_gamma_ratio,
     log_gamma_ratios,
     sum_by_label,
@@ -94,18 +93,19 @@ class DiagonalGaussian(Component):
     def from_data(cls, X: np.ndarray) -> DiagonalGaussian:
         """Defaults for raw tables, column by column, so that units do not matter.
 
-        ``mean`` is the column's mean and ``shape`` is 2. The precision's prior expects a standard deviation within
-        clusters of a fifth of the column's (``rate / shape`` = 0.04 of its variance); ``kappa`` = 0.01 lets
-        cluster means spread over twice the column's own deviation.
+        ``mean`` is the column's mean. Clusters are expected to fill a tenth of the volume of the data, and their means to
+        lie anywhere in a region of a million cluster volumes, whatever the number of columns (see
+        :func:`hashmix.components.gaussian.default_spread`); ``shape`` is 2.
 
         Examples
         --------
         >>> import numpy as np, hashmix as hm
-        >>> hm.components.DiagonalGaussian.from_data(np.array([[0.0], [10.0]])).rate
-        array([2.])
+        >>> hm.components.DiagonalGaussian.from_data(np.array([[0.0, 0.0], [10.0, 2.0]])).rate
+        array([5. , 0.2])
         """
         mean, variance = column_spread(X)
-        return cls(mean=mean, kappa=0.01, shape=2.0, rate=2.0 * 0.04 * variance)
+        within, kappa = default_spread(X.shape[1])
+        return cls(mean=mean, kappa=kappa, shape=2.0, rate=2.0 * within * variance)
 
     def model(self, X: np.ndarray) -> DiagonalModel:
         n, d = X.shape
@@ -222,40 +222,42 @@ def _marginal_constants(model: DiagonalModel, n: np.ndarray) -> np.ndarray:
 # A row of ``stats`` is (Σ y, Σ y²); a row of ``derived`` is (posterior mean m, posterior rate b, S = Σ log b).
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _sum_log_rates(derived, row, d, c, floor):
-    """Σ log max(b + c (y − m)², floor), taking one logarithm per 8 columns.
-
-    In internal units every rate is at least about 1 and the products stay far below overflow (b < 10³⁸).
-    """
-    total = 0.0
-    full = d - d % 8
-    for start in range(0, full, 8):
-        product = 1.0
-        for j in range(start, start + 8):
-            t = row[j] - derived[j]
-            product *= max(derived[d + j] + c * t * t, floor)
-        total += math.log(product)
-    product = 1.0
-    for j in range(full, d):
-        t = row[j] - derived[j]
-        product *= max(derived[d + j] + c * t * t, floor)
-    return total + math.log(product)
-
-
-@helper
+@hot_helper
 def _sum_log(values):
+    """Σ log of positive values, taking one logarithm of a product of 8 columns.
+
+    The columns of a product are an eighth of the row apart, so that neighbouring products are computed side by side. In
+    internal units every value is at least about 1, and products stay far below overflow (values < 10³⁸).
+    """
+    d = len(values)
+    eighth = d // 8
     total = 0.0
-    product = 1.0
-    for j in range(len(values)):
-        product *= values[j]
-        if j % 8 == 7:
-            total += math.log(product)
-            product = 1.0
-    return total + math.log(product)
+    for k in range(eighth):
+        product = values[k]
+        for j in range(1, 8):
+            product *= values[k + j * eighth]
+        total += math.log(product)
+    if 8 * eighth < d:
+        product = 1.0
+        for k in range(8 * eighth, d):
+            product *= values[k]
+        total += math.log(product)
+    return total
 
 
-@helper
+@hot_helper
+def _sum_log_rates(derived, row, work, c, floor):
+    """Σ log max(b + c (y − m)², floor)."""
+    d = len(row)
+    mean, rate = derived[:d], derived[d : 2 * d]
+    for j in range(d):
+        t = row[j] - mean[j]
+        value = rate[j] + c * t * t
+        work[j] = value if value > floor else floor
+    return _sum_log(work)
+
+
+@hot_helper
 def _predictive_constant(model, n):
     if n < len(model.predictive_constants):
         return model.predictive_constants[n]
@@ -280,7 +282,7 @@ def _marginal_constant(model, n):
     )
 
 
-@overload(log_predictive)
+@implements(log_predictive, hot=True)
 def _log_predictive(model, table, slot, row):
     if not is_type(model, DiagonalModel):
         return None
@@ -291,13 +293,13 @@ def _log_predictive(model, table, slot, row):
         a = model.shape + 0.5 * n
         k = model.kappa + n
         derived = table.derived[slot]
-        grown = _sum_log_rates(derived, row, d, 0.5 * k / (k + 1.0), model.rate_floor)
+        grown = _sum_log_rates(derived, row, table.work, 0.5 * k / (k + 1.0), model.rate_floor)
         return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.5) * grown
 
     return impl
 
 
-@overload(log_predictive_without)
+@implements(log_predictive_without, hot=True)
 def _log_predictive_without(model, table, slot, row):
     if not is_type(model, DiagonalModel):
         return None
@@ -308,13 +310,13 @@ def _log_predictive_without(model, table, slot, row):
         a = model.shape + 0.5 * n
         k = model.kappa + n
         derived = table.derived[slot]
-        shrunk = _sum_log_rates(derived, row, d, -0.5 * k / (k - 1.0), model.rate_floor)
+        shrunk = _sum_log_rates(derived, row, table.work, -0.5 * k / (k - 1.0), model.rate_floor)
         return _predictive_constant(model, n - 1) + (a - 0.5) * shrunk - a * derived[2 * d]
 
     return impl
 
 
-@overload(add)
+@implements(add)
 def _add(model, table, slot, row):
     if not is_type(model, DiagonalModel):
         return None
@@ -325,19 +327,20 @@ def _add(model, table, slot, row):
         table.sizes[slot] += 1
         stats, derived = table.stats[slot], table.derived[slot]
         step, c = 1.0 / (k + 1.0), 0.5 * k / (k + 1.0)
+        sums, squares, mean, rate = stats[:d], stats[d:], derived[:d], derived[d : 2 * d]
         for j in range(d):
             y = row[j]
-            stats[j] += y
-            stats[d + j] += y * y
-            t = y - derived[j]
-            derived[j] += t * step
-            derived[d + j] += c * t * t
-        derived[2 * d] = _sum_log(derived[d : 2 * d])
+            sums[j] += y
+            squares[j] += y * y
+            t = y - mean[j]
+            mean[j] += t * step
+            rate[j] += c * t * t
+        derived[2 * d] = _sum_log(rate)
 
     return impl
 
 
-@overload(remove)
+@implements(remove)
 def _remove(model, table, slot, row):
     if not is_type(model, DiagonalModel):
         return None
@@ -348,19 +351,20 @@ def _remove(model, table, slot, row):
         table.sizes[slot] -= 1
         stats, derived = table.stats[slot], table.derived[slot]
         step, c = 1.0 / (k - 1.0), 0.5 * k / (k - 1.0)
+        sums, squares, mean, rate = stats[:d], stats[d:], derived[:d], derived[d : 2 * d]
         for j in range(d):
             y = row[j]
-            stats[j] -= y
-            stats[d + j] -= y * y
-            t = y - derived[j]
-            derived[j] -= t * step
-            derived[d + j] = max(derived[d + j] - c * t * t, model.rate[j])
-        derived[2 * d] = _sum_log(derived[d : 2 * d])
+            sums[j] -= y
+            squares[j] -= y * y
+            t = y - mean[j]
+            mean[j] -= t * step
+            rate[j] = max(rate[j] - c * t * t, model.rate[j])
+        derived[2 * d] = _sum_log(rate)
 
     return impl
 
 
-@overload(derive)
+@implements(derive)
 def _derive(model, table, slot):
     if not is_type(model, DiagonalModel):
         return None
@@ -382,7 +386,7 @@ def _derive(model, table, slot):
     return impl
 
 
-@overload(log_marginal)
+@implements(log_marginal)
 def _log_marginal(model, table, slot):
     if not is_type(model, DiagonalModel):
         return None

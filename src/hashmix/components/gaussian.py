@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from hashmix.compiling import helper
+from hashmix.compiling import helper, implements
 from hashmix.components.contract import load
 
-__all__ = ["GaussianParameters", "column_spread", "log_gamma_ratio", "sum_by_label", "table_length", "to_internal"]
+__all__ = ["GaussianParameters", "column_spread", "default_spread", "log_gamma_ratio", "sum_by_label", "table_length", "to_internal"]
 
 _TABLE_LIMIT = 65536
 ROW_BLOCK = 8192
@@ -64,6 +63,16 @@ def column_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(constant, nominal, variance)
 
 
+def default_spread(n_features: int) -> tuple[float, float]:
+    """What both Gaussians expect of clusters when nothing was said: (share of variance within, kappa).
+
+    A cluster fills a tenth of the volume the data fill, whatever the number of columns: its standard deviation is
+    10^(−1/D) of a column's. Cluster means may lie anywhere in a region of 10⁶ cluster volumes: kappa = 10^(−12/D).
+    Stating both as volumes keeps the prior's charge for one more cluster the same in every dimension.
+    """
+    return 10.0 ** (-2.0 / n_features), 10.0 ** (-12.0 / n_features)
+
+
 def to_internal(model: Any, X: np.ndarray) -> np.ndarray:
     """Rows in internal units."""
     return (X - model.origin) * model.inverse_scale
@@ -76,7 +85,7 @@ def sum_by_label(Y: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarr
     return one_hot.T @ Y
 
 
-@overload(load)
+@implements(load, hot=True)
 def _load_dense(model, table, data, i):
     if not (isinstance(data, types.Array) and isinstance(model, types.NamedTuple) and "inverse_scale" in model.fields):
         return None

@@ -18,7 +18,8 @@ __all__ = ["RGSM", "SAMS", "SDDS", "Gibbs", "Move", "RandomSplitMerge", "Schedul
 Schedule = list[tuple[Move, float]]
 
 _SCHEDULES: dict[str, Callable[[], Schedule]] = {
-    "sams": lambda: [(SAMS(), 10), (Gibbs(), 1)],
+    "split-merge": lambda: [(SAMS(), 50), (RGSM(n_scans=1, launch="nearest"), 50), (Gibbs(), 1)],
+    "sams": lambda: [(SAMS(), 1), (Gibbs(), 1)],
     "rgsm": lambda: [(RGSM(n_scans=5), 1), (Gibbs(), 1)],
     "sdds": lambda: [(SDDS(), 1), (Gibbs(), 1)],
     "random-split-merge": lambda: [(RandomSplitMerge(), 1), (Gibbs(), 1)],
@@ -35,8 +36,8 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str =
     Parameters
     ----------
     moves : str, Move or list of (Move, weight)
-        "sams" (ten SAMS proposals and one Gibbs scan a sweep), "rgsm", "sdds", "random-split-merge" (one proposal and
-        one Gibbs scan), "gibbs" (the scan alone), one move, or a list.
+        "split-merge" (50 SAMS and 50 RGSM proposals with the nearest launch, and a Gibbs scan, a sweep), "sams", "rgsm",
+        "sdds", "random-split-merge" (one proposal and a Gibbs scan), "gibbs" (the scan alone), one move, or a list.
     owner : str
         Who asks, for the error message.
 
@@ -44,7 +45,7 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str =
     --------
     >>> from hashmix.moves import resolve_moves
     >>> resolve_moves("rgsm")
-    [(RGSM(n_scans=5), 1), (Gibbs(), 1)]
+    [(RGSM(n_scans=5, launch='coins'), 1), (Gibbs(), 1)]
     """
     names = ", ".join(map(repr, _SCHEDULES))
     allowed = f"one of {names}, a Move, or a list of (Move, weight)"

@@ -6,7 +6,7 @@ is the allocation law (:mod:`hashmix.moves.restricted`).
 
 from __future__ import annotations
 
-from hashmix.compiling import helper, kernel
+from hashmix.compiling import borrowed, helper, kernel
 from hashmix.components.contract import copy, log_marginal, merge
 from hashmix.moves.acceptance import accept
 from hashmix.moves.restricted import allocate, gather
@@ -71,26 +71,26 @@ def anchored_step(rng, law, arrays, target, u, v, counts):
     """Split or merge the clusters of anchors u ≠ v, by the allocation law; True when accepted."""
     partition = arrays.partition
     first, second = partition.labels[u], partition.labels[v]
-    a, b = spare(partition, 1), spare(partition, 0)
+    apart = first != second
+    a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
     counts[PROPOSED] += 1
-    if first == second:
-        counts[SPLITS_PROPOSED] += 1
-        m = gather(arrays, first, first, u, v)
-        log_q = allocate(law, rng, arrays, target, u, v, a, b, m, False)
-        if not accept(rng, split_gain(arrays, target, first, a, b) - log_q):
-            return False
-        commit_split(arrays, target, first, a, b, v, m)
-        counts[SPLITS_ACCEPTED] += 1
-    else:
-        union = spare(partition, 2)
+    bound = 0.0
+    if apart:
         bound = merge_bound(arrays, target, first, second, union)
         if not accept(rng, bound):  # q ≤ 1: rejected already, without the forced pass
             return False
-        m = gather(arrays, first, second, u, v)
-        log_q = allocate(law, rng, arrays, target, u, v, a, b, m, True)
-        if not accept(rng, max(bound, 0.0) + log_q):
-            return False
+    else:
+        counts[SPLITS_PROPOSED] += 1
+    m = gather(arrays, first, second, u, v)
+    log_q = allocate(law, rng, arrays, target, u, v, a, b, m, apart)
+    log_ratio = max(bound, 0.0) + log_q if apart else split_gain(arrays, target, first, a, b) - log_q
+    if not accept(rng, log_ratio):
+        return False
+    if apart:
         commit_merge(arrays, target, first, second, union)
+    else:
+        commit_split(arrays, target, first, a, b, v, m)
+        counts[SPLITS_ACCEPTED] += 1
     counts[ACCEPTED] += 1
     return True
 
@@ -98,6 +98,7 @@ def anchored_step(rng, law, arrays, target, u, v, counts):
 @kernel
 def run_anchored(rng, law, arrays, target, begin, end, counts):
     """Proposals number begin … end − 1 with uniform anchors; stops early when free slots run out."""
+    rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     n = len(arrays.partition.labels)
     if n < 2:
         return end

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.compiling import helper, kernel
+from hashmix.compiling import borrowed, helper, kernel
 from hashmix.components.contract import add, clear, load, log_predictive, log_predictive_without, remove
 from hashmix.moves.anchored import ACCEPTED, PROPOSED
 from hashmix.moves.contract import Move
@@ -58,6 +58,7 @@ def run_gibbs(rng, arrays, target, begin, end, counts):
 
     The slot ``spare(0)`` is kept empty: predicting from it gives the weight of a new cluster.
     """
+    rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     partition, table, model, prior = arrays.partition, arrays.table, target.model, target.prior
     weights = arrays.scratch.weights
     n = len(partition.labels)

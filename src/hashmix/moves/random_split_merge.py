@@ -8,7 +8,7 @@ import numpy as np
 
 from hashmix.moves.anchored import run_anchored
 from hashmix.moves.contract import Move
-from hashmix.moves.restricted import Coins
+from hashmix.moves.restricted import COINS, Law
 from hashmix.state import Arrays, Target
 
 __all__ = ["RandomSplitMerge"]
@@ -25,4 +25,4 @@ class RandomSplitMerge(Move):
     """
 
     def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
-        return run_anchored(rng, Coins(), arrays, target, begin, end, counts)
+        return run_anchored(rng, Law(COINS, 0), arrays, target, begin, end, counts)

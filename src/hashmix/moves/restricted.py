@@ -1,7 +1,6 @@
 """Allocation passes: how the points of two clusters, or of one to be split, are dealt to two sides.
 
-An *allocation law* is a NamedTuple with the verb :func:`allocate`. Anchors u and v start the sides; the other points are
-in ``scratch.points[:m]``. The law deals them out and returns log q of its recorded, final pass. *Forced*, it records
+Anchors u and v start the sides; the other points are in ``scratch.points[:m]``. An allocation *law* deals them out and returns log q of its recorded, final pass. *Forced*, it records
 the probability of dealing them as they are now (the side of u's cluster, the side of v's), with the same randomness
 before the final pass. Nothing before the final pass may depend on how the points are divided now.
 """
@@ -11,37 +10,40 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba.extending import overload
 
-from hashmix.compiling import helper
+from hashmix.compiling import helper, hot_helper
 from hashmix.components.contract import add, clear, load, log_predictive, log_predictive_without, remove
 from hashmix.priors.contract import log_join_weight
-from hashmix.rng import bernoulli, is_type, shuffle
+from hashmix.rng import bernoulli, shuffle
 
-__all__ = ["Coins", "Scans", "Sequential", "allocate", "gather", "log_binary", "restricted_scan", "sequential_pass"]
+__all__ = [
+    "COINS",
+    "SCANS_FROM_COINS",
+    "SCANS_FROM_NEAREST",
+    "SEQUENTIAL",
+    "Law",
+    "allocate",
+    "gather",
+    "restricted_scan",
+    "sequential_pass",
+    "toss_coins",
+]
 
 _LOG_2 = math.log(2.0)
 
 
-class Coins(NamedTuple):
-    """Fair coins: q = (1/2)^m."""
+class Law(NamedTuple):
+    """An allocation law: its ``kind``, and how many restricted scans it makes before the recorded one."""
 
-
-class Sequential(NamedTuple):
-    """One pass in a random order, each point joining a side with weight (prior weight) · (predictive)."""
-
-
-class Scans(NamedTuple):
-    """Fair coins, then ``n_scans`` restricted Gibbs scans as a launch, then one more, recorded."""
-
+    kind: int
     n_scans: int
 
 
-def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
-    """Deal ``scratch.points[:m]`` to slots a (with u) and b (with v); return log q.
-
-    Not forced, ``scratch.sides[:m]`` and the statistics of both slots describe the result.
-    """
+# Kinds of laws. One type for all of them, so that one compiled kernel serves every anchored move.
+COINS = 0  # fair coins: q = (1/2)^m
+SEQUENTIAL = 1  # one pass in a random order, each point joining a side with weight (prior weight) · (predictive)
+SCANS_FROM_COINS = 2  # fair coins, then n_scans restricted Gibbs scans, then one more, recorded
+SCANS_FROM_NEAREST = 3  # the same, from a launch where each point joins the anchor that alone predicts it better
 
 
 # ---- gathering -----------------------------------------------------------------------------------------------------------
@@ -78,7 +80,7 @@ def gather(arrays, first, second, u, v):
 # ---- passes --------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@hot_helper
 def log_binary(log_odds, chosen):
     """log probability of a binary choice (True or False) whose log odds of True are given."""
     x = log_odds if chosen else -log_odds
@@ -89,7 +91,7 @@ def log_binary(log_odds, chosen):
     return x - math.log1p(math.exp(x))
 
 
-@helper
+@hot_helper
 def _probability(log_odds):
     if log_odds > 0.0:
         return 1.0 / (1.0 + math.exp(-log_odds))
@@ -169,46 +171,43 @@ def toss_coins(rng, arrays, target, a, b, m):
         add(model, table, b if to_b else a, load(model, table, target.data, points[j]))
 
 
+@helper
+def join_nearest(arrays, target, a, b, m):
+    """Deal each point to the side whose anchor alone predicts it better."""
+    table, model = arrays.table, target.model
+    points, sides = arrays.scratch.points, arrays.scratch.sides
+    for j in range(m):
+        row = load(model, table, target.data, points[j])
+        sides[j] = 1 if log_predictive(model, table, b, row) > log_predictive(model, table, a, row) else 0
+    for j in range(m):
+        add(model, table, b if sides[j] == 1 else a, load(model, table, target.data, points[j]))
+
+
 # ---- laws ----------------------------------------------------------------------------------------------------------------
 
 
-@overload(allocate)
-def _allocate_coins(law, rng, arrays, target, u, v, a, b, m, forced):
-    if not is_type(law, Coins):
-        return None
+@helper
+def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
+    """Deal ``scratch.points[:m]`` to slots a (with u) and b (with v) by a law; return log q.
 
-    def impl(law, rng, arrays, target, u, v, a, b, m, forced):
+    Not forced, ``scratch.sides[:m]`` and the statistics of both slots describe the result.
+    """
+    if law.kind == COINS:
         if not forced:
             _begin(arrays, target, u, v, a, b)
             toss_coins(rng, arrays, target, a, b, m)
         return -m * _LOG_2
-
-    return impl
-
-
-@overload(allocate)
-def _allocate_sequential(law, rng, arrays, target, u, v, a, b, m, forced):
-    if not is_type(law, Sequential):
-        return None
-
-    def impl(law, rng, arrays, target, u, v, a, b, m, forced):
+    if law.kind == SEQUENTIAL:
         shuffle(rng, arrays.scratch.points, m)
         _begin(arrays, target, u, v, a, b)
         return sequential_pass(rng, arrays, target, u, a, b, m, forced, True)
-
-    return impl
-
-
-@overload(allocate)
-def _allocate_scans(law, rng, arrays, target, u, v, a, b, m, forced):
-    if not is_type(law, Scans):
-        return None
-
-    def impl(law, rng, arrays, target, u, v, a, b, m, forced):
-        _begin(arrays, target, u, v, a, b)
+    _begin(arrays, target, u, v, a, b)
+    if law.kind == SCANS_FROM_NEAREST:
+        join_nearest(arrays, target, a, b, m)
+    else:
         toss_coins(rng, arrays, target, a, b, m)
-        for _ in range(law.n_scans):
-            restricted_scan(rng, arrays, target, u, a, b, m, False, False)
-        return restricted_scan(rng, arrays, target, u, a, b, m, forced, True)
-
-    return impl
+    log_q = 0.0
+    for scan in range(law.n_scans + 1):
+        final = scan == law.n_scans
+        log_q = restricted_scan(rng, arrays, target, u, a, b, m, forced and final, final)
+    return log_q

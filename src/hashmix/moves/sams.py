@@ -8,7 +8,7 @@ import numpy as np
 
 from hashmix.moves.anchored import run_anchored
 from hashmix.moves.contract import Move
-from hashmix.moves.restricted import Sequential
+from hashmix.moves.restricted import SEQUENTIAL, Law
 from hashmix.state import Arrays, Target
 
 __all__ = ["SAMS"]
@@ -25,4 +25,4 @@ class SAMS(Move):
     """
 
     def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
-        return run_anchored(rng, Sequential(), arrays, target, begin, end, counts)
+        return run_anchored(rng, Law(SEQUENTIAL, 0), arrays, target, begin, end, counts)

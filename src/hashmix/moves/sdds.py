@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.compiling import helper, kernel
+from hashmix.compiling import borrowed, helper, kernel
 from hashmix.components.contract import clear, log_marginal, merge
 from hashmix.moves.acceptance import accept
 from hashmix.moves.anchored import (
@@ -206,6 +206,7 @@ def _dumb_split(rng, arrays, target, bayes_factor, counts):
 @kernel
 def run_sdds(rng, bayes_factor, arrays, target, begin, end, counts):
     """Proposals number begin … end − 1; stops early when free slots run out."""
+    rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     for step in range(begin, end):
         if n_spare(arrays.partition) < 3:
             return step

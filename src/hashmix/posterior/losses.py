@@ -19,7 +19,8 @@ def _cell(count, by_information):
 @helper
 def _members_by_label(labels, order, starts):
     """Counting sort: points of label c are ``order[starts[c]:starts[c + 1]]``."""
-    starts[:] = 0
+    for c in range(len(starts)):
+        starts[c] = 0
     for label in labels:
         starts[label + 2] += 1
     for c in range(2, len(starts)):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import helper
+from hashmix.compiling import helper, hot_helper
 
 __all__ = ["PartitionPrior", "PriorTable", "log_join_weight", "log_new_weight", "log_prior", "log_size_weight", "log_split_ratio"]
 
@@ -60,7 +60,7 @@ def log_size_weight(prior, size):
     return math.lgamma(size + prior.shift)
 
 
-@helper
+@hot_helper
 def log_join_weight(prior, size):
     """log W(size + 1) − log W(size): the prior weight of a point joining a cluster of ``size`` others."""
     if prior.flat:

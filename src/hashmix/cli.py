@@ -1,0 +1,212 @@
+"""The command line: ``hashmix fit DATA`` and ``hashmix warmup``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status.
+
+    Examples
+    --------
+    >>> from hashmix.cli import main
+    >>> main(["fit", "no-such-file.csv"])
+    2
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    warnings.showwarning = lambda message, *_, **__: print(f"hashmix: {message}", file=sys.stderr)
+    try:
+        return int(options.run(options))
+    except (OSError, ValueError, ImportError, MemoryError) as error:
+        print(f"hashmix: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("hashmix: interrupted; nothing was written.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    from importlib.metadata import version
+
+    parser = argparse.ArgumentParser(prog="hashmix", description="Bayesian clustering with an unknown number of clusters.")
+    parser.add_argument("--version", action="version", version=f"hashmix {version('hashmix')}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    fit = commands.add_parser("fit", help="cluster the rows of a file")
+    fit.add_argument("data", metavar="DATA", help=".csv, .npy, .npz (array X) or .parquet")
+    fit.add_argument("-o", "--out", metavar="FOLDER", help="where results go (default: DATA's name with -clusters)")
+    fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
+    fit.add_argument("--component", default="auto", help="auto, gaussian, gaussian-full (default: auto)")
+    fit.add_argument("--prior", default="dirichlet-process", help="default: dirichlet-process")
+    fit.add_argument("--moves", default="split-merge", help="split-merge, sams, rgsm, sdds, random-split-merge, gibbs (default: split-merge)")
+    fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
+    fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")
+    fit.add_argument("--warmup", type=int, default=200, help="sweeps before the first draw (default: 200)")
+    fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
+    fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
+    fit.add_argument("--max-seconds", type=float, help="stop sampling after this time")
+    fit.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    fit.add_argument("--quiet", action="store_true", help="no progress bar")
+    fit.set_defaults(run=_fit)
+
+    warmup = commands.add_parser("warmup", help="compile and cache every kernel, so that the first fit is quick")
+    warmup.set_defaults(run=_warmup)
+    return parser
+
+
+# ---- hashmix fit ---------------------------------------------------------------------------------------------------------
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from hashmix.io import read_table
+    from hashmix.mixture import SplitMergeMixture
+
+    columns = options.columns.split(",") if options.columns else None
+    X, names = read_table(options.data, columns)
+    folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")
+    model = SplitMergeMixture(
+        component=options.component,
+        prior=options.prior,
+        moves=options.moves,
+        n_draws=options.draws,
+        n_warmup=options.warmup,
+        thin=options.thin,
+        n_chains=options.chains,
+        max_seconds=options.max_seconds,
+        init=options.init,
+        random_state=options.seed,
+        progress=not options.quiet and sys.stderr.isatty(),
+    )
+    begin = time.perf_counter()
+    model.fit(X)
+    seconds = time.perf_counter() - begin
+    summary = _summary(model, options.data, names, seconds)
+    written = _write(folder, model, X, summary)
+    shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
+    print(f"{X.shape[0]} rows × {X.shape[1]} columns: {model.n_clusters_} clusters in {seconds:.1f} s")
+    print(f"posterior of the number of clusters: {shares}")
+    print(f"wrote {', '.join(written)} to {folder}")
+    return 0
+
+
+def _summary(model: Any, data: str, names: list[str], seconds: float) -> dict[str, Any]:
+    posterior = model.posterior_
+    sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
+    return {
+        "data": Path(data).name,
+        "n_rows": len(model.labels_),
+        "columns": names,
+        "n_clusters": model.n_clusters_,
+        "n_clusters_probabilities": {str(k): p for k, p in posterior.n_clusters_probabilities().items()},
+        "seconds": round(seconds, 3),
+        "log_joint": {"mean": float(posterior.log_joint.mean()), "sd": float(posterior.log_joint.std())},
+        "rhat": _finite(posterior.rhat()),
+        "ess": _finite(posterior.ess()),
+        "moves": {
+            name: {field: _plain(values.sum()) for field, values in fields.items()}
+            for name, fields in posterior.move_stats.items()
+        },
+        "clusters": [
+            {"label": c, "size": int(sizes[c]), "weight": float(model.weights_[c]), "mean": model.means_[c].tolist()}
+            for c in range(model.n_clusters_)
+        ],
+        "settings": posterior.settings,
+    }
+
+
+def _plain(value: Any) -> float | int:
+    return value.item()
+
+
+def _finite(values: dict[str, float]) -> dict[str, float | None]:
+    """JSON has no NaN: a diagnostic that does not exist is null."""
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}
+
+
+def _write(folder: Path, model: Any, X: np.ndarray, summary: dict[str, Any]) -> list[str]:
+    """Write all results beside the folder first, then move them in: never half a result."""
+    parent = folder.resolve().parent
+    if not parent.is_dir():
+        raise ValueError(f"--out must be inside an existing folder. Got {str(folder)!r} instead.")
+    temporary = Path(tempfile.mkdtemp(dir=parent, prefix=f".{folder.name}-"))
+    try:
+        lines = "".join(f"{row},{label}\n" for row, label in enumerate(model.labels_))
+        (temporary / "labels.csv").write_text("row,label\n" + lines)
+        (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        _pictures(temporary, model, X)
+        written = sorted(path.name for path in temporary.iterdir())
+        folder.mkdir(exist_ok=True)
+        for name in written:
+            os.replace(temporary / name, folder / name)
+    finally:
+        shutil.rmtree(temporary)
+    return written
+
+
+def _pictures(folder: Path, model: Any, X: np.ndarray) -> None:
+    try:
+        import matplotlib
+    except ImportError:
+        print("hashmix: no pictures, for these need matplotlib: pip install 'hashmix[plots]'.", file=sys.stderr)
+        return
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from hashmix import plot
+
+    axes = plot.trace(model.posterior_)
+    axes[0].figure.savefig(folder / "trace.png", dpi=120)
+    ax = plot.clusters(X, model.labels_)
+    ax.set_title(f"{model.n_clusters_} clusters")
+    ax.figure.savefig(folder / "clusters.png", dpi=120)
+    plt.close("all")
+
+
+# ---- hashmix warmup ------------------------------------------------------------------------------------------------------
+
+
+def _warmup(options: argparse.Namespace) -> int:
+    from hashmix import components, moves, sample
+    from hashmix.compiling import cache_folder
+
+    kernels = [
+        (family, move, dtype)
+        for dtype in (np.float64, np.float32)
+        for family in ("gaussian", "gaussian-full")
+        for move in (moves.Gibbs(), moves.SAMS(), moves.RGSM(), moves.RandomSplitMerge(), moves.SDDS())
+    ]
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    try:
+        from tqdm import tqdm
+
+        kernels = tqdm(kernels, unit="kernel", disable=not sys.stderr.isatty())
+    except ImportError:
+        pass
+    for family, move, dtype in kernels:
+        X = rows.astype(dtype)
+        posterior = sample(X, components.resolve_component(family, X), moves=move, n_draws=2, random_state=0)
+        posterior.point_estimate()
+    folder = cache_folder()
+    print(f"kernels are cached in {folder}" if folder else "kernels are not cached (HASHMIX_CACHE=0, or no writable folder)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Numeric tables from .csv, .npy, .npz and .parquet files."""
+
+from __future__ import annotations
+
+import csv
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["read_table"]
+
+_KINDS = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet")
+
+
+def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) -> tuple[np.ndarray, list[str]]:
+    """The numbers in a file, and the names of their columns.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.csv``, ``.tsv`` or ``.txt`` (a header line is recognised by its not being numbers), ``.npy``, ``.npz`` (the
+        array named X, or the only matrix in the file), or ``.parquet`` (needs pyarrow).
+    columns : sequence of str, optional
+        The columns to keep, by name or by number from 0; all of them by default.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_columns)
+    names : list of str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hashmix.io import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "heights.csv")
+    ...     _ = path.write_text("metres,seconds\\n1.5,10\\n1.7,12\\n")
+    ...     X, names = read_table(path)
+    >>> X.shape, names
+    ((2, 2), ['metres', 'seconds'])
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in _KINDS:
+        raise ValueError(f"The file must be one of {', '.join(_KINDS)}. Got {path.name!r} instead.")
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    if kind == ".npy":
+        X, names = _matrix(_load_numpy(path), path), None
+    elif kind == ".npz":
+        X, names = _read_npz(path), None
+    elif kind == ".parquet":
+        return _read_parquet(path, columns)
+    else:
+        return _read_text(path, columns)
+    names = [str(j) for j in range(X.shape[1])]
+    keep = _positions(columns, names, path)
+    return (X if columns is None else X[:, keep]), [names[j] for j in keep]
+
+
+def _positions(columns: Sequence[str] | None, names: list[str], path: Path) -> list[int]:
+    if columns is None:
+        return list(range(len(names)))
+    keep = []
+    for column in columns:
+        if column in names:
+            keep.append(names.index(column))
+        elif column.isdigit() and int(column) < len(names):
+            keep.append(int(column))
+        else:
+            raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(names[:20])}.")
+    return keep
+
+
+def _load_numpy(path: Path) -> np.ndarray | np.lib.npyio.NpzFile:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path.name} is not a NumPy file of plain arrays ({error}).") from None
+
+
+def _matrix(array: np.ndarray, path: Path) -> np.ndarray:
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise ValueError(f"{path.name} must hold a matrix of numbers. Got shape {array.shape}, {array.dtype} instead.")
+    return array
+
+
+def _read_npz(path: Path) -> np.ndarray:
+    with _load_numpy(path) as file:
+        matrices = [name for name in file.files if name == "X" or file[name].ndim == 2]
+        if "X" in matrices:
+            return _matrix(file["X"], path)
+        if len(matrices) == 1:
+            return _matrix(file[matrices[0]], path)
+        held = ", ".join(file.files) or "nothing"
+        raise ValueError(f"{path.name} must hold an array named X, or a single matrix. It holds {held}.")
+
+
+def _read_parquet(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Reading .parquet needs pyarrow: pip install 'hashmix[parquet]'.") from None
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path.name} is not a Parquet file ({error}).") from None
+    keep = _positions(columns, table.column_names, path)
+    out = np.empty((table.num_rows, len(keep)))
+    for place, j in enumerate(keep):
+        column = table.column(j)
+        try:
+            out[:, place] = column.to_numpy()
+        except (TypeError, ValueError):
+            raise _not_numeric(path, table.column_names[j], str(column.type)) from None
+    return out, [table.column_names[j] for j in keep]
+
+
+def _not_numeric(path: Path, column: str, what: str) -> ValueError:
+    return ValueError(f"Column {column!r} of {path.name} is not numeric ({what}): choose others with --columns.")
+
+
+def _read_text(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        first = file.readline()
+        if not first.strip():
+            raise ValueError(f"{path.name} is empty.")
+        delimiter = max([",", "\t", ";"], key=first.count)
+        if delimiter not in first and len(first.split()) > 1:
+            delimiter = " "
+        cells = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
+        header = not all(_is_number(cell) for cell in cells)
+        names = [cell.strip() for cell in cells] if header else [str(j) for j in range(len(cells))]
+        keep = _positions(columns, names, path)
+        rows: list[list[float]] = []
+        if not header:
+            file.seek(0)
+        reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
+        for number, row in enumerate(reader, start=2 if header else 1):
+            if not row:
+                continue
+            if len(row) != len(names):
+                raise ValueError(f"Line {number} of {path.name} has {len(row)} values, the first has {len(names)}.")
+            try:
+                rows.append([float(row[j]) for j in keep])
+            except ValueError:
+                bad = next(j for j in keep if not _is_number(row[j]))
+                raise _not_numeric(path, names[bad], f"line {number}: {row[bad]!r}") from None
+    if not rows:
+        raise ValueError(f"{path.name} has a header and no rows.")
+    return np.array(rows), [names[j] for j in keep]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,302 @@
+"""SplitMergeMixture: the scikit-learn estimator, a thin layer on :func:`hashmix.sample`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hashmix.components import Component, informative_columns, resolve_component
+from hashmix.components.gaussian import GaussianParameters
+from hashmix.priors import resolve_prior
+from hashmix.sampling import sample
+from hashmix.validation import check_integer
+
+__all__ = ["SplitMergeMixture"]
+
+#: Chains whose R̂ exceeds this are said to disagree.
+_RHAT_LIMIT = 1.1
+
+
+class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
+    """Bayesian clustering with an unknown number of clusters.
+
+    Draws partitions of the rows from their posterior by split–merge MCMC and takes the draw with the least expected
+    variation of information as its point estimate. Columns may be in any units.
+
+    Parameters
+    ----------
+    component : str or Component, default="auto"
+        How a cluster makes data: "auto" (Gaussian with a full covariance up to 16 columns, diagonal above), "gaussian"
+        (diagonal), "gaussian-full", or an object of :mod:`hashmix.components`. A string means defaults chosen from the
+        data; columns with a single value are then left out.
+    prior : str or PartitionPrior, default="dirichlet-process"
+        How clusters share points: "dirichlet-process" (concentration learned), "pitman-yor",
+        "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`.
+    moves : str, Move or list of (Move, weight), default="split-merge"
+        The schedule: "split-merge" (both SAMS and RGSM proposals, and a Gibbs scan), "sams", "rgsm", "sdds", "random-split-merge", "gibbs", or objects of :mod:`hashmix.moves`.
+    n_draws : int, default=100
+        Draws kept of each chain.
+    n_warmup : int, default=200
+        Sweeps before the first draw.
+    thin : int, default=1
+        Sweeps per draw.
+    n_chains : int, default=1
+        Independent chains. With two or more, fit warns when they disagree.
+    max_seconds : float, optional
+        Stop sampling after this time, with the draws so far.
+    init : str or array of labels, default="auto"
+        Where chains start: "auto" or "single" (one cluster), "singletons", or labels; see :func:`hashmix.sample`.
+    n_jobs : int, optional
+        Threads to run chains in; None or -1 for one per processor. Does not change the result.
+    random_state : None, int, RandomState or Generator
+        Where randomness comes from.
+    progress : bool, default=False
+        Show a progress bar (needs tqdm).
+
+    Attributes
+    ----------
+    labels_ : int array of shape (n_samples,)
+        Cluster of each row in the point estimate, numbered in the order of first appearance.
+    n_clusters_ : int
+        Number of clusters in the point estimate.
+    weights_ : array of shape (n_clusters_,)
+        Posterior predictive weight of each cluster, given the point estimate.
+    means_, covariances_ : arrays
+        Posterior expectation of each cluster's parameters (Gaussian components): (n_clusters_, n_features), and
+        (n_clusters_, n_features) or (n_clusters_, n_features, n_features).
+    posterior_ : Posterior
+        All draws, with diagnostics.
+    component_ : Component
+        The component that was used, with its hyperparameters.
+    n_iter_ : int
+        Sweeps each chain made.
+    n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    ``predict`` and its relatives use the posterior predictive given the point estimate, over the clusters it found; the
+    chance of a new cluster is left out. On borderline rows ``predict(X)`` may differ from ``labels_``.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(300, centers=4, cluster_std=0.6, random_state=0)
+    >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+    >>> model.n_clusters_
+    4
+    """
+
+    def __init__(
+        self,
+        component: Any = "auto",
+        prior: Any = "dirichlet-process",
+        moves: Any = "split-merge",
+        n_draws: int = 100,
+        n_warmup: int = 200,
+        thin: int = 1,
+        n_chains: int = 1,
+        max_seconds: float | None = None,
+        init: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.component = component
+        self.prior = prior
+        self.moves = moves
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
+        self.thin = thin
+        self.n_chains = n_chains
+        self.max_seconds = max_seconds
+        self.init = init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    # ---- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> SplitMergeMixture:
+        """Sample the posterior of the rows' partition.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> X = np.array([[1.0], [1.1], [0.9], [7.0], [7.1], [6.9]])
+        >>> component = hm.components.DiagonalGaussian(mean=4.0, kappa=0.1, shape=2.0, rate=0.1)
+        >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
+        array([0, 0, 0, 1, 1, 1])
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
+        self._columns = np.ones(X.shape[1], bool) if isinstance(self.component, Component) else informative_columns(X)
+        used = X if self._columns.all() else X[:, self._columns]
+        self.component_ = resolve_component(self.component, used, type(self).__name__)
+        prior = resolve_prior(self.prior, type(self).__name__)
+        self.posterior_ = sample(
+            used,
+            self.component_,
+            prior,
+            self.moves,
+            n_draws=self.n_draws,
+            n_warmup=self.n_warmup,
+            thin=self.thin,
+            n_chains=self.n_chains,
+            random_state=self.random_state,
+            init=self.init,
+            max_seconds=self.max_seconds,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        self.labels_ = self.posterior_.point_estimate().astype(np.intp)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.n_iter_ = max(1, self.n_warmup + self.thin * self.posterior_.n_draws)
+        self._model = self.component_.model(used)
+        self._stats = self.component_.statistics(self._model, used, self.labels_, self.n_clusters_)
+        self._set_weights(prior)
+        self._template = X[0].astype(np.float64)  # what columns that were left out hold in every row
+        self._set_parameters()
+        self._warn_if_chains_disagree()
+        return self
+
+    def _set_weights(self, prior: Any) -> None:
+        sizes = self._stats[:, 0]
+        table = prior.table(len(self.labels_) + 1, self.n_clusters_, prior.start_concentration)
+        weights = np.ones_like(sizes) if table.flat else sizes + table.shift
+        self.weights_ = weights / weights.sum()
+
+    def _set_parameters(self) -> None:
+        parameters = self.component_.expected_parameters(self._model, self._stats)
+        if not isinstance(parameters, GaussianParameters):
+            return
+        # A column that was left out has one value: that mean, and no variance.
+        d, columns = len(self._columns), np.flatnonzero(self._columns)
+        self.means_ = np.tile(self._template, (self.n_clusters_, 1))
+        self.means_[:, columns] = parameters.means
+        self.covariances_ = np.zeros((self.n_clusters_,) + (d,) * (parameters.covariances.ndim - 1))
+        place = (columns,) if parameters.covariances.ndim == 2 else np.ix_(columns, columns)
+        self.covariances_[(slice(None), *place)] = parameters.covariances
+
+    def _warn_if_chains_disagree(self) -> None:
+        if self.posterior_.n_chains < 2:
+            return
+        worst = {name: value for name, value in self.posterior_.rhat().items() if value > _RHAT_LIMIT}
+        if worst:
+            values = ", ".join(f"{name} {value:.2f}" for name, value in worst.items())
+            warnings.warn(
+                f"The chains disagree (R̂ above {_RHAT_LIMIT}: {values}). Raise n_warmup or n_draws, or look at "
+                "posterior_.n_clusters chain by chain before trusting the number of clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # ---- the posterior predictive given the point estimate -----------------------------------------------------------------
+
+    def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
+        """log weight + log predictive of every row in every cluster."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        log_p = self.component_.log_predictives(self._model, self._stats, X[:, self._columns])
+        return log_p + np.log(self.weights_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable cluster of each row.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+        >>> bool(model.predict([[-5.0]]) != model.predict([[5.0]]))
+        True
+        """
+        return self._log_joint_with_clusters(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each cluster for each row, (n_samples, n_clusters_).
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> hm.SplitMergeMixture(random_state=0).fit(X).predict_proba(X).shape
+        (100, 2)
+        """
+        log_p = self._log_joint_with_clusters(X)
+        return np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The log posterior predictive density of each row.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+        >>> bool(model.score_samples([[5.0]])[0] > model.score_samples([[0.0]])[0])
+        True
+        """
+        return logsumexp(self._log_joint_with_clusters(X), axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log posterior predictive density of the rows.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> -4 < hm.SplitMergeMixture(random_state=0).fit(X).score(X) < -1
+        True
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """New rows from the posterior predictive, and the cluster each came from.
+
+        Every row draws its cluster's parameters anew, so that their uncertainty is included. As in scikit-learn's
+        mixtures, an integer ``random_state`` gives the same rows at every call.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> rows, clusters = hm.SplitMergeMixture(random_state=0).fit(X).sample(10)
+        >>> rows.shape, clusters.shape
+        ((10, 1), (10,))
+        """
+        check_is_fitted(self)
+        n_samples = check_integer(type(self).__name__, "n_samples", n_samples, low=1)
+        if isinstance(self.random_state, np.random.Generator):
+            rng = self.random_state
+        else:
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        clusters = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
+        rows = np.tile(self._template, (n_samples, 1))
+        for start in range(0, n_samples, 4096):
+            block = clusters[start : start + 4096]
+            parameters = self.component_.draw_parameters(self._model, self._stats[block], rng)
+            drawn = self.component_.draw_rows(parameters, np.arange(len(block)), rng)
+            rows[start : start + 4096, self._columns] = drawn
+        return rows, clusters
