@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-__all__ = ["borrowed", "cache_folder", "helper", "hot_helper", "implements", "kernel"]
+__all__ = ["borrowed", "cache_folder", "helper", "hot_helper", "implements", "inlined", "kernel"]
 
 
 def _user_cache_root() -> Path:
@@ -79,6 +79,11 @@ def helper(function: Callable) -> Callable:
     Python must not call it: the wrapper that would let it is left out, for compiling that takes longer than the function.
     """
     return numba.njit(**_OPTIONS, **_INTERNAL)(function)
+
+
+def inlined(function: Callable) -> Callable:
+    """A helper of a few lines, or with one caller, that becomes part of its caller before anything is compiled."""
+    return numba.njit(inline="always", **_OPTIONS, **_INTERNAL)(function)
 
 
 def hot_helper(function: Callable) -> Callable:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import helper, kernel
+from hashmix.compiling import helper, inlined, kernel
 
 __all__ = [
     "Partition",
@@ -78,19 +78,19 @@ def grown(partition: Partition, capacity: int) -> Partition:
     )
 
 
-@helper
+@inlined
 def n_clusters(partition):
     """How many clusters there are."""
     return partition.counters[_CLUSTERS]
 
 
-@helper
+@inlined
 def n_spare(partition):
     """How many slots are free."""
     return partition.counters[_FREE]
 
 
-@helper
+@inlined
 def spare(partition, k):
     """The k-th free slot from the top of the stack: room for a proposal; ``spare(0)`` is the next to be opened."""
     return partition.free[partition.counters[_FREE] - 1 - k]
@@ -181,24 +181,17 @@ def move_point(partition, i, slot):
     partition.counters[_MOVED] += 1
 
 
-@kernel
-def fill(partition, labels, n_labels):
+def fill(partition: Partition, labels: np.ndarray, n_labels: int) -> None:
     """Put every point of an empty partition into the cluster of its label (0 … n_labels − 1, none unused)."""
-    slots = np.empty(n_labels, np.int32)
-    for c in range(n_labels):
-        slots[c] = open_cluster(partition)
-    for i in range(len(labels)):
-        partition.sizes[slots[labels[i]]] += 1
-    end = 0
-    for c in range(n_labels):
-        slot = slots[c]
-        partition.starts[slot] = end
-        partition.rooms[slot] = partition.sizes[slot]
-        end += partition.sizes[slot]
-        partition.sizes[slot] = 0
-    partition.counters[_POOL_END] = end
-    for i in range(len(labels)):
-        _append(partition, i, slots[labels[i]])
+    sizes = np.bincount(labels, minlength=n_labels)
+    order = np.argsort(labels, kind="stable")
+    partition.labels[:] = labels
+    partition.pool[: len(labels)] = order
+    partition.place[order] = np.arange(len(labels))
+    partition.sizes[:n_labels] = partition.rooms[:n_labels] = sizes
+    partition.starts[:n_labels] = np.cumsum(sizes) - sizes
+    partition.active[:n_labels] = partition.rank[:n_labels] = np.arange(n_labels)
+    partition.counters[:3] = n_labels, partition.counters[_FREE] - n_labels, len(labels)
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hashmix.compiling import borrowed, kernel
-from hashmix.components.contract import Component, add, clear, derive, load, log_marginal
+from hashmix.components.contract import Component, derive, log_marginal
 from hashmix.partition import Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.priors.contract import PartitionPrior, PriorTable, log_prior
 
@@ -44,22 +44,15 @@ class Arrays(NamedTuple):
 
 
 @kernel
-def _accumulate(partition, table, model, data):
-    """Statistics of every cluster from the data: exact up to one summation."""
-    partition, table, model, data = borrowed(partition), borrowed(table), borrowed(model), borrowed(data)
-    for a in range(partition.counters[0]):
-        clear(model, table, partition.active[a])
-    for i in range(len(partition.labels)):
-        add(model, table, partition.labels[i], load(model, table, data, i))
-    for a in range(partition.counters[0]):
-        derive(model, table, partition.active[a])
-
-
-@kernel
-def _log_marginals(partition, table, model):
+def _log_marginals(partition, table, model, anew):
+    """log m of every cluster; if ``anew``, after deriving all there is to derive from its statistics."""
+    partition, table, model = borrowed(partition), borrowed(table), borrowed(model)
     out = np.empty(partition.counters[0])
     for a in range(len(out)):
-        out[a] = log_marginal(model, table, partition.active[a])
+        slot = partition.active[a]
+        if anew:
+            derive(model, table, slot)
+        out[a] = log_marginal(model, table, slot)
     return out
 
 
@@ -91,10 +84,10 @@ class State:
     """
 
     def __init__(self, data: Any, component: Component, prior: PartitionPrior, labels: Any, model: Any = None) -> None:
-        labels = np.asarray(labels, dtype=np.int64)
+        labels = np.asarray(labels, dtype=np.int32)
         n = len(labels)
         labels, found = canonical_labels(labels, int(labels.max()) + 1)
-        capacity = max(16, 2 * found) + SPARE_SLOTS
+        capacity = found + max(16, found // 4) + SPARE_SLOTS
         self.data = data
         self.component = component
         self.model = component.model(data) if model is None else model
@@ -142,7 +135,7 @@ class State:
 
     def log_likelihood(self) -> float:
         """Σ log m(c) over the clusters."""
-        return float(_log_marginals(self.partition, self.table, self.model).sum())
+        return float(_log_marginals(self.partition, self.table, self.model, False).sum())
 
     def log_joint(self) -> float:
         """log p(ρ | concentration) + Σ log m(c)."""
@@ -171,8 +164,13 @@ class State:
 
     def refresh(self) -> None:
         """Recompute all statistics from the data: rounding errors of adding and removing points do not pile up."""
-        _accumulate(self.partition, self.table, self.model, self.data)
-        self.partition.counters[3] = 0
+        p = self.partition
+        used = p.active[: self.n_clusters]
+        stats = self.component.statistics(self.model, self.data, p.rank[p.labels], len(used))
+        self.table.sizes[used] = stats[:, 0]
+        self.table.stats[used] = stats[:, 1:]
+        _log_marginals(p, self.table, self.model, True)
+        p.counters[3] = 0
 
     def refresh_if_due(self) -> None:
         """Refresh when enough points have moved since the last time."""
@@ -196,7 +194,7 @@ class State:
         labels = p.rank[p.labels]
         stats = self.component.statistics(self.model, self.data, labels, len(used))
         expected = self.component.log_marginals(self.model, stats)
-        kept = _log_marginals(p, self.table, self.model)
+        kept = _log_marginals(p, self.table, self.model, False)
         scale = np.maximum(1.0, np.abs(expected))
         worst = float((np.abs(kept - expected) / scale).max())
         assert worst <= tolerance, f"log marginals are off by a relative {worst:.1e}"

@@ -6,7 +6,7 @@ is the allocation law (:mod:`hashmix.moves.restricted`).
 
 from __future__ import annotations
 
-from hashmix.compiling import borrowed, helper, kernel
+from hashmix.compiling import borrowed, inlined, kernel
 from hashmix.components.contract import copy, log_marginal, merge
 from hashmix.moves.acceptance import accept
 from hashmix.moves.restricted import allocate, gather
@@ -20,7 +20,7 @@ __all__ = ["anchored_step", "commit_merge", "commit_split", "merge_bound", "run_
 PROPOSED, ACCEPTED, SPLITS_PROPOSED, SPLITS_ACCEPTED = 0, 1, 2, 3
 
 
-@helper
+@inlined
 def split_gain(arrays, target, whole, a, b):
     """log π(ρ′) − log π(ρ) when cluster ``whole`` is split into what slots a and b hold."""
     table, model = arrays.table, target.model
@@ -28,7 +28,7 @@ def split_gain(arrays, target, whole, a, b):
     return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), table.sizes[a], table.sizes[b])
 
 
-@helper
+@inlined
 def merge_bound(arrays, target, first, second, union):
     """log π(ρ′) − log π(ρ) when two clusters are merged; their union is written into slot ``union``."""
     table, model = arrays.table, target.model
@@ -38,7 +38,7 @@ def merge_bound(arrays, target, first, second, union):
     return likelihood - log_split_ratio(target.prior, k - 1, table.sizes[first], table.sizes[second])
 
 
-@helper
+@inlined
 def commit_split(arrays, target, whole, a, b, v, m):
     """Carry out a split: side a keeps the slot ``whole``; side b, the next free slot, gets v and its points.
 
@@ -53,7 +53,7 @@ def commit_split(arrays, target, whole, a, b, v, m):
             move_point(arrays.partition, arrays.scratch.points[j], b)
 
 
-@helper
+@inlined
 def commit_merge(arrays, target, first, second, union):
     """Carry out a merge: the larger cluster's slot takes the union."""
     partition = arrays.partition
@@ -66,7 +66,7 @@ def commit_merge(arrays, target, first, second, union):
     close_cluster(partition, second)
 
 
-@helper
+@inlined
 def anchored_step(rng, law, arrays, target, u, v, counts):
     """Split or merge the clusters of anchors u ≠ v, by the allocation law; True when accepted."""
     partition = arrays.partition

@@ -11,9 +11,9 @@ import math
 from typing import NamedTuple
 
 
-from hashmix.compiling import helper, hot_helper
+from hashmix.compiling import hot_helper, inlined
 from hashmix.components.contract import add, clear, load, log_predictive, log_predictive_without, remove
-from hashmix.priors.contract import log_join_weight
+from hashmix.priors.contract import log_join_odds
 from hashmix.rng import bernoulli, shuffle
 
 __all__ = [
@@ -49,7 +49,7 @@ SCANS_FROM_NEAREST = 3  # the same, from a launch where each point joins the anc
 # ---- gathering -----------------------------------------------------------------------------------------------------------
 
 
-@helper
+@inlined
 def gather(arrays, first, second, u, v):
     """List the members of two clusters (or of one, given twice) other than u and v by increasing index; how many.
 
@@ -81,25 +81,18 @@ def gather(arrays, first, second, u, v):
 
 
 @hot_helper
-def log_binary(log_odds, chosen):
-    """log probability of a binary choice (True or False) whose log odds of True are given."""
-    x = log_odds if chosen else -log_odds
-    if x > 37.0:  # the probability is 1 to rounding
-        return 0.0
-    if x > 0.0:
-        return -math.log1p(math.exp(-x))
-    return x - math.log1p(math.exp(x))
+def _choose(rng, log_odds, forced, wanted):
+    """A binary choice with these log odds of True, or the wanted one if forced; and its log probability."""
+    e = math.exp(-abs(log_odds))
+    if forced:
+        choice = wanted
+    else:
+        choice = bernoulli(rng, (1.0 if log_odds > 0.0 else e) / (1.0 + e))
+    log_likelier = -math.log1p(e) if e > 1e-17 else 0.0
+    return choice, log_likelier if choice == (log_odds > 0.0) else log_likelier - abs(log_odds)
 
 
-@hot_helper
-def _probability(log_odds):
-    if log_odds > 0.0:
-        return 1.0 / (1.0 + math.exp(-log_odds))
-    e = math.exp(log_odds)
-    return e / (1.0 + e)
-
-
-@helper
+@inlined
 def _begin(arrays, target, u, v, a, b):
     """Slots a and b hold their anchors alone."""
     table, model = arrays.table, target.model
@@ -109,9 +102,9 @@ def _begin(arrays, target, u, v, a, b):
     add(model, table, b, load(model, table, target.data, v))
 
 
-@helper
-def restricted_scan(rng, arrays, target, u, a, b, m, forced, recorded):
-    """Each point in turn moves between sides a and b by its full conditional; return log q (0 unless recorded).
+@inlined
+def restricted_scan(rng, arrays, target, u, a, b, m, forced):
+    """Each point in turn moves between sides a and b by its full conditional; return log q.
 
     A point that stays writes nothing. Forced, points go where their labels say: with u, or not.
     """
@@ -122,15 +115,10 @@ def restricted_scan(rng, arrays, target, u, a, b, m, forced, recorded):
         i = points[j]
         row = load(model, table, target.data, i)
         here, there = (a, b) if sides[j] == 0 else (b, a)
-        stay = log_predictive_without(model, table, here, row) + log_join_weight(prior, table.sizes[here] - 1)
-        leave = log_predictive(model, table, there, row) + log_join_weight(prior, table.sizes[there])
-        log_odds = leave - stay
-        if forced:
-            moves = (labels[i] != labels[u]) != (sides[j] == 1)
-        else:
-            moves = bernoulli(rng, _probability(log_odds))
-        if recorded:
-            log_q += log_binary(log_odds, moves)
+        log_odds = log_predictive(model, table, there, row) - log_predictive_without(model, table, here, row)
+        log_odds += log_join_odds(prior, table.sizes[there], table.sizes[here] - 1)
+        moves, log_p = _choose(rng, log_odds, forced, (labels[i] != labels[u]) != (sides[j] == 1))
+        log_q += log_p
         if moves:
             remove(model, table, here, row)
             add(model, table, there, row)
@@ -138,7 +126,7 @@ def restricted_scan(rng, arrays, target, u, a, b, m, forced, recorded):
     return log_q
 
 
-@helper
+@inlined
 def sequential_pass(rng, arrays, target, u, a, b, m, forced, by_size):
     """Each point in turn joins side a or b by predictive, times prior weight if ``by_size``; return log q."""
     table, model, prior = arrays.table, target.model, target.prior
@@ -149,18 +137,15 @@ def sequential_pass(rng, arrays, target, u, a, b, m, forced, by_size):
         row = load(model, table, target.data, i)
         log_odds = log_predictive(model, table, b, row) - log_predictive(model, table, a, row)
         if by_size:
-            log_odds += log_join_weight(prior, table.sizes[b]) - log_join_weight(prior, table.sizes[a])
-        if forced:
-            to_b = labels[i] != labels[u]
-        else:
-            to_b = bernoulli(rng, _probability(log_odds))
-        log_q += log_binary(log_odds, to_b)
+            log_odds += log_join_odds(prior, table.sizes[b], table.sizes[a])
+        to_b, log_p = _choose(rng, log_odds, forced, labels[i] != labels[u])
+        log_q += log_p
         sides[j] = 1 if to_b else 0
         add(model, table, b if to_b else a, row)
     return log_q
 
 
-@helper
+@inlined
 def toss_coins(rng, arrays, target, a, b, m):
     """Deal the points to sides a and b by fair coins."""
     table, model = arrays.table, target.model
@@ -171,7 +156,7 @@ def toss_coins(rng, arrays, target, a, b, m):
         add(model, table, b if to_b else a, load(model, table, target.data, points[j]))
 
 
-@helper
+@inlined
 def join_nearest(arrays, target, a, b, m):
     """Deal each point to the side whose anchor alone predicts it better."""
     table, model = arrays.table, target.model
@@ -186,7 +171,7 @@ def join_nearest(arrays, target, a, b, m):
 # ---- laws ----------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@inlined
 def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
     """Deal ``scratch.points[:m]`` to slots a (with u) and b (with v) by a law; return log q.
 
@@ -208,6 +193,5 @@ def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
         toss_coins(rng, arrays, target, a, b, m)
     log_q = 0.0
     for scan in range(law.n_scans + 1):
-        final = scan == law.n_scans
-        log_q = restricted_scan(rng, arrays, target, u, a, b, m, forced and final, final)
+        log_q = restricted_scan(rng, arrays, target, u, a, b, m, forced and scan == law.n_scans)
     return log_q

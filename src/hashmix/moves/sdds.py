@@ -82,7 +82,7 @@ def _smart_split(rng, arrays, target, counts):
     clear(model, table, a)
     clear(model, table, b)
     m = gather(arrays, whole, whole, -1, -1)
-    log_q = sequential_pass(rng, arrays, target, -1, a, b, m, False, False)
+    log_q = sequential_pass(rng, arrays, target, 0, a, b, m, False, False)
     if table.sizes[a] == 0 or table.sizes[b] == 0:
         return False  # a null move
     counts[SPLITS_PROPOSED] += 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from hashmix.compiling import helper, hot_helper
 
-__all__ = ["PartitionPrior", "PriorTable", "log_join_weight", "log_new_weight", "log_prior", "log_size_weight", "log_split_ratio"]
+__all__ = ["PartitionPrior", "PriorTable", "log_join_odds", "log_join_weight", "log_new_weight", "log_prior", "log_size_weight", "log_split_ratio"]
 
 
 class PriorTable(NamedTuple):
@@ -66,6 +66,14 @@ def log_join_weight(prior, size):
     if prior.flat:
         return 0.0
     return math.log(size + prior.shift)
+
+
+@hot_helper
+def log_join_odds(prior, size, other):
+    """log_join_weight of one size minus that of another, with one logarithm."""
+    if prior.flat:
+        return 0.0
+    return math.log((size + prior.shift) / (other + prior.shift))
 
 
 @helper
