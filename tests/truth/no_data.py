@@ -1,0 +1,114 @@
+"""A component without data, m ≡ 1: every exact sampler must then return the prior.
+
+It is also the smallest component there is, written outside the package as a user would.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hashmix.compiling import implements
+from hashmix.components.contract import (
+    Component,
+    DenseTable,
+    add,
+    derive,
+    load,
+    log_marginal,
+    log_predictive,
+    log_predictive_without,
+    remove,
+)
+from hashmix.rng import is_type
+
+
+class NoDataModel(NamedTuple):
+    nothing: float
+
+
+class NoData(Component):
+    @classmethod
+    def from_data(cls, X):
+        return cls()
+
+    def model(self, X):
+        return NoDataModel(0.0)
+
+    def table(self, model, capacity):
+        return DenseTable.empty(capacity, 1, 1, 1)
+
+    def statistics(self, model, X, labels, n_clusters):
+        return np.column_stack([np.bincount(labels, minlength=n_clusters), np.zeros(n_clusters)])
+
+    def log_marginals(self, model, stats):
+        return np.zeros(len(stats))
+
+    def log_predictives(self, model, stats, X):
+        return np.zeros((len(X), len(stats)))
+
+    def draw_parameters(self, model, stats, rng):
+        return None
+
+    def expected_parameters(self, model, stats):
+        return None
+
+    def log_densities(self, parameters, X):
+        return np.zeros((len(X), 1))
+
+    def draw_rows(self, parameters, labels, rng):
+        return np.zeros((len(labels), 1))
+
+
+def _constant(verb, arity):
+    if arity == 3:
+
+        @implements(verb)
+        def _(model, table, slot):
+            if is_type(model, NoDataModel):
+                return lambda model, table, slot: 0.0
+            return None
+
+    else:
+
+        @implements(verb)
+        def _(model, table, slot, row):
+            if is_type(model, NoDataModel):
+                return lambda model, table, slot, row: 0.0
+            return None
+
+
+_constant(log_marginal, 3)
+_constant(derive, 3)
+_constant(log_predictive, 4)
+_constant(log_predictive_without, 4)
+
+
+@implements(load)
+def _(model, table, data, i):
+    if is_type(model, NoDataModel):
+        return lambda model, table, data, i: table.row
+    return None
+
+
+@implements(add)
+def _(model, table, slot, row):
+    if is_type(model, NoDataModel):
+
+        def count(model, table, slot, row):
+            table.sizes[slot] += 1
+
+        return count
+    return None
+
+
+@implements(remove)
+def _(model, table, slot, row):
+    if is_type(model, NoDataModel):
+
+        def count(model, table, slot, row):
+            table.sizes[slot] -= 1
+
+        return count
+    return None

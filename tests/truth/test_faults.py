@@ -1,0 +1,86 @@
+"""Break the package on purpose, in a copy, and see the enumeration test go red."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hashmix
+
+FAULTS = {
+    "SDDS without its factor 2": (
+        "moves/sdds.py",
+        "log_q += _LOG_2 + _log_choice_of_split",
+        "log_q += _log_choice_of_split",
+        "hm.moves.SDDS()",
+    ),
+    "RGSM's merge samples instead of forcing": (
+        "moves/restricted.py",
+        "forced and scan == law.n_scans)",
+        "False)",
+        "hm.moves.RGSM(n_scans=1)",
+    ),
+    "a size factor is forgotten": (
+        "moves/restricted.py",
+        "log_odds += log_join_odds(prior, table.sizes[there], table.sizes[here] - 1)",
+        "log_odds += log_join_odds(prior, table.sizes[there], table.sizes[here])",
+        "hm.moves.RGSM(n_scans=0)",
+    ),
+    "K is off by one in the split ratio": (
+        "priors/contract.py",
+        "return prior.log_v[n_clusters + 1] - prior.log_v[n_clusters] + sizes",
+        "return prior.log_v[n_clusters + 2] - prior.log_v[n_clusters + 1] + sizes",
+        "hm.moves.SAMS()",
+    ),
+    "a wrong predictive": (
+        "components/diagonal_gaussian.py",
+        "return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.5) * grown",
+        "return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.4) * grown",
+        "hm.moves.Gibbs()",
+    ),
+    "the split's ratio has the wrong sign of log q": (
+        "moves/anchored.py",
+        "split_gain(arrays, target, first, a, b) - log_q",
+        "split_gain(arrays, target, first, a, b) + log_q",
+        "hm.moves.RandomSplitMerge()",
+    ),
+    "a singleton is taken for a cluster of its own": (
+        "moves/gibbs.py",
+        "log_new_weight(prior, k - 1)",
+        "log_new_weight(prior, k)",
+        "hm.moves.Gibbs()",
+    ),
+    "nothing": ("moves/gibbs.py", "import math", "import math", "hm.moves.Gibbs()"),
+}
+
+CHECK = """
+import numpy as np, hashmix as hm
+from hashmix.testing import exact_posterior, transition_matrix
+X = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])
+component = hm.components.DiagonalGaussian([0.3, -0.2], 0.2, 1.3, [0.4, 0.7])
+prior = hm.priors.PitmanYor(0.4, 0.3)
+pi = np.array(list(exact_posterior(X, component, prior).values()))
+print(abs(pi @ transition_matrix({move}, X, component, prior) - pi).max())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_caught(fault, tmp_path):
+    file, right, wrong, move = FAULTS[fault]
+    package = tmp_path / "hashmix"
+    shutil.copytree(Path(hashmix.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = (package / file).read_text()
+    assert right in source
+    (package / file).write_text(source.replace(right, wrong))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HASHMIX_CACHE": "0"}
+    ran = subprocess.run(
+        [sys.executable, "-c", CHECK.format(move=move)], env=environment, capture_output=True, text=True, check=True
+    )
+    error = float(ran.stdout)
+    assert (error < 1e-12) if fault == "nothing" else (error > 1e-6), error
