@@ -16,7 +16,7 @@ __all__ = ["Arrays", "Scratch", "State", "Target"]
 #: Free slots every proposal may count on: two sides and a union.
 SPARE_SLOTS = 3
 #: Statistics are recomputed from the data when this many points have moved, per point of the data.
-MOVES_PER_REFRESH = 50
+MOVES_PER_REFRESH = 10
 
 
 class Target(NamedTuple):
@@ -154,9 +154,11 @@ class State:
 
     def ensure_spare(self) -> None:
         """Grow the arrays when a proposal might not find its free slots."""
-        if self.partition.counters[1] >= SPARE_SLOTS:
-            return
-        capacity = 2 * self.capacity
+        if self.partition.counters[1] < SPARE_SLOTS:
+            self.grow(2 * self.capacity)
+
+    def grow(self, capacity: int) -> None:
+        """Make room for ``capacity`` clusters."""
         self.partition = grown(self.partition, capacity)
         self.table = self.table.grown(capacity)
         self.scratch = self.scratch._replace(weights=np.empty(capacity))

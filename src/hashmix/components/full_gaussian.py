@@ -269,8 +269,8 @@ def _marginal_constants(model: FullModel, n: np.ndarray) -> np.ndarray:
 # A row of ``derived`` is (posterior mean m, P = Ψ⁻¹ row by row, log |Ψ|), Ψ the posterior scale. The inverse, not a
 # Cholesky factor: predicting is then a sum of independent dot products, five times faster than a substitution.
 
-#: A point whose removal would take this little of |Ψ| leaves a cancellation; the cluster is then derived afresh.
-_TOO_LITTLE = 1e-9
+#: When the removal of a point leaves this little of |Ψ|, digits would be lost: the cluster is derived afresh instead.
+_TOO_LITTLE = 1e-4
 
 
 @hot_helper

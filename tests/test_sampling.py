@@ -1,0 +1,162 @@
+"""sample(): records, reproducibility, stopping."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import hashmix as hm
+from hashmix.state import State
+
+
+def test_records_have_their_shapes_and_meaning(three_blobs):
+    X, _ = three_blobs
+    component, prior = hm.components.resolve_component("gaussian-full", X), hm.priors.DirichletProcess(0.5)
+    posterior = hm.sample(X, component, prior, "rgsm", n_draws=7, n_warmup=3, thin=2, n_chains=2, random_state=0)
+    assert posterior.labels.shape == (2, 7, 60)
+    assert posterior.labels.dtype == np.int32
+    for c in range(2):
+        for d in range(7):
+            labels = posterior.labels[c, d]
+            state = State(X, component, prior, labels)
+            assert posterior.n_clusters[c, d] == labels.max() + 1 == state.n_clusters
+            assert posterior.log_joint[c, d] == pytest.approx(state.log_joint(), rel=1e-9)
+            assert posterior.log_likelihood[c, d] == pytest.approx(state.log_likelihood(), rel=1e-9)
+            assert np.array_equal(labels, state.labels())  # numbered by first appearance
+    assert (posterior.concentration == 0.5).all()
+    assert (np.diff(posterior.seconds, axis=1) > 0).all()
+    assert list(posterior.move_stats) == ["RGSM", "Gibbs"]
+    assert (posterior.move_stats["RGSM"]["proposed"] == 2).all()
+    assert (posterior.move_stats["Gibbs"]["proposed"] == 120).all()
+    assert (posterior.move_stats["Gibbs"]["accepted"] <= 120).all()
+
+
+def test_same_seed_same_draws_for_any_number_of_workers(three_blobs):
+    X, _ = three_blobs
+    runs = [hm.sample(X, n_draws=5, n_chains=3, random_state=4, n_jobs=jobs) for jobs in (1, 2, 3, None)]
+    for run in runs[1:]:
+        assert np.array_equal(run.labels, runs[0].labels)
+        assert np.array_equal(run.log_joint, runs[0].log_joint)
+        assert np.array_equal(run.concentration, runs[0].concentration)
+    assert not np.array_equal(runs[0].concentration[0], runs[0].concentration[1])
+    other = hm.sample(X, n_draws=5, n_chains=3, random_state=5)
+    assert not np.array_equal(other.concentration, runs[0].concentration)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: 3, lambda: np.random.SeedSequence(3), lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)],
+)
+def test_sources_of_randomness(make, three_blobs):
+    X, _ = three_blobs
+    a, b = (hm.sample(X, n_draws=3, random_state=make()) for _ in range(2))
+    assert np.array_equal(a.concentration, b.concentration)
+
+
+def test_global_random_state_is_left_alone(three_blobs):
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    hm.sample(three_blobs[0], n_draws=2, random_state=0)
+    assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_starts(three_blobs):
+    X, y = three_blobs
+    quiet = [(hm.moves.RandomSplitMerge(), 1e-9)]  # practically never moves: the first draw is the start
+    fixed = hm.priors.DirichletProcess(1.0)
+
+    def first(init, n_chains=1):
+        return hm.sample(X, "gaussian", fixed, quiet, n_draws=1, init=init, n_chains=n_chains, random_state=0).n_clusters[:, 0].tolist()
+
+    assert first("single") == [1]
+    assert first("auto") == [1]
+    assert first("singletons") == [60]
+    assert first(y) == [3]
+    assert first(y * 100 + 7) == [3]
+    assert first(["single", "singletons", y], 3) == [1, 60, 3]
+    assert first(np.stack([y, y * 0]), 2) == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "init", ["buckets", [0, 1], np.zeros(60), -np.ones(60, int), ["single"], np.zeros((3, 60), int), 5, None]
+)
+def test_bad_starts(init, three_blobs):
+    with pytest.raises(ValueError, match="'init' parameter of sample must be one of 'auto', 'single', 'singletons', 60 labels"):
+        hm.sample(three_blobs[0], n_draws=1, n_chains=2, init=init)
+
+
+def test_max_seconds_returns_what_there_is(three_blobs):
+    X, _ = three_blobs
+    hm.sample(X, n_draws=1)  # compiled
+    with pytest.warns(UserWarning, match=r"Out of time \(max_seconds\): \d+ of 1000000 draws in 2 of 2 chains"):
+        posterior = hm.sample(X, n_draws=1_000_000, n_chains=2, max_seconds=1.0, random_state=0)
+    assert posterior.n_chains == 2
+    assert 1 <= posterior.n_draws < 1_000_000
+    assert (posterior.n_clusters > 0).all()
+    assert (posterior.labels.max(axis=2) + 1 == posterior.n_clusters).all()
+    whole = hm.sample(X, n_draws=posterior.n_draws, n_chains=2, random_state=0)
+    assert np.array_equal(whole.labels, posterior.labels)
+
+
+def test_time_that_ends_during_warmup_leaves_one_state(three_blobs):
+    with pytest.warns(UserWarning, match="not a sample from the posterior"):
+        posterior = hm.sample(three_blobs[0], n_draws=5, n_warmup=10**9, max_seconds=0.3, n_chains=2)
+    assert posterior.labels.shape == (2, 1, 60)
+
+
+def test_interrupt_returns_the_draws_so_far(three_blobs):
+    """What Ctrl-C does: a KeyboardInterrupt in the main thread while chains run."""
+    X, _ = three_blobs
+    hm.sample(X, n_draws=1)
+    timer = threading.Timer(0.7, _thread.interrupt_main)
+    timer.start()
+    begin = time.perf_counter()
+    with pytest.warns(UserWarning, match="Interrupted: "):
+        posterior = hm.sample(X, n_draws=1_000_000, n_chains=3, n_jobs=2, random_state=0)
+    timer.join()
+    assert time.perf_counter() - begin < 10
+    assert posterior.n_draws >= 1
+    whole = hm.sample(X, n_draws=posterior.n_draws, n_chains=3, random_state=0)
+    assert np.array_equal(whole.labels[: posterior.n_chains], posterior.labels)
+
+
+def test_an_error_in_a_chain_is_raised(three_blobs):
+    class Broken(hm.moves.Move):
+        def run_units(self, rng, arrays, target, begin, end, counts):
+            raise RuntimeError("broken on purpose")
+
+    with pytest.raises(RuntimeError, match="broken on purpose"):
+        hm.sample(three_blobs[0], moves=Broken(), n_draws=3, n_chains=2)
+
+
+def test_data_are_not_copied():
+    for dtype in (np.float32, np.float64):
+        X = np.ascontiguousarray(np.random.default_rng(0).normal(size=(30, 2)).astype(dtype))
+        seen = []
+
+        class Spy(hm.moves.Gibbs):
+            def run_units(self, rng, arrays, target, begin, end, counts, seen=seen):
+                seen.append(target.data)
+                return super().run_units(rng, arrays, target, begin, end, counts)
+
+        hm.sample(X, moves=Spy(), n_draws=1)
+        assert np.shares_memory(seen[0], X)
+        assert seen[0].dtype == dtype
+        assert X.flags.writeable
+
+
+def test_repeated_moves_are_told_apart(three_blobs):
+    moves = [(hm.moves.RGSM(0), 1), (hm.moves.RGSM(3), 2)]
+    posterior = hm.sample(three_blobs[0], moves=moves, n_draws=2)
+    assert list(posterior.move_stats) == ["RGSM", "RGSM-2"]
+    assert (posterior.move_stats["RGSM-2"]["proposed"] == 2).all()
+
+
+def test_progress_bar_shows_only_when_asked(three_blobs, capsys):
+    hm.sample(three_blobs[0], n_draws=3)
+    assert capsys.readouterr().err == ""
+    hm.sample(three_blobs[0], n_draws=3, progress=True)
+    assert "sweep" in capsys.readouterr().err

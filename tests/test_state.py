@@ -1,0 +1,77 @@
+"""The partition and its statistics stay consistent through thousands of moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hashmix as hm
+from hashmix.rng import stream
+from hashmix.state import State
+from tests.conftest import MOVES, name
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gaussian-full"])
+@pytest.mark.parametrize("move", MOVES, ids=name)
+def test_state_checks_after_many_moves(move, family, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 2)) + rng.integers(0, 4, (120, 1)) * 3
+    state = State(X, hm.components.resolve_component(family, X), hm.priors.DirichletProcess(2.0), rng.integers(0, 9, 120))
+    for step in range(30):
+        move.apply(state, stream(seed, step), 20 if name(move) != "Gibbs()" else 1)
+        hm.moves.Gibbs().apply(state, stream(seed, step, 1))
+        state.check(1e-8)
+
+
+def test_slots_grow_when_clusters_multiply():
+    """A concentration this large makes nearly every point a cluster of its own."""
+    X = np.random.default_rng(0).normal(size=(300, 1))
+    state = State(X, hm.components.resolve_component("gaussian", X), hm.priors.DirichletProcess(1e5), np.zeros(300, int))
+    small = state.capacity
+    hm.moves.Gibbs().apply(state, stream(1))
+    assert state.n_clusters > 200
+    assert state.capacity > small
+    state.check()
+
+
+def test_growing_does_not_change_the_chain():
+    """The same seed gives the same labels whether arrays had to grow on the way or had grown before."""
+    X = np.random.default_rng(0).normal(size=(200, 1))
+    component, prior = hm.components.resolve_component("gaussian", X), hm.priors.DirichletProcess(50.0)
+    labels = []
+    for roomy in (False, True):
+        state = State(X, component, prior, np.zeros(200, int))
+        if roomy:
+            state.grow(1000)
+        hm.moves.Gibbs().apply(state, stream(7))
+        hm.moves.SAMS().apply(state, stream(8), 200)
+        labels.append(state.labels())
+    assert np.array_equal(*labels)
+
+
+def test_check_notices_damage():
+    X = np.random.default_rng(0).normal(size=(20, 1))
+    component, prior = hm.components.resolve_component("gaussian", X), hm.priors.DirichletProcess(1.0)
+    for damage in ("label", "statistics", "derived", "free"):
+        state = State(X, component, prior, np.arange(20) % 3)
+        if damage == "label":
+            state.partition.labels[4] = (state.partition.labels[4] + 1) % 3
+        elif damage == "statistics":
+            state.table.sizes[0] += 1
+        elif damage == "derived":
+            state.table.derived[1] *= 1.01
+        else:
+            state.partition.free[0] = state.partition.active[0]
+        with pytest.raises(AssertionError):
+            state.check()
+
+
+def test_refresh_repairs_statistics():
+    X = np.random.default_rng(0).normal(size=(20, 1))
+    state = State(X, hm.components.resolve_component("gaussian", X), hm.priors.DirichletProcess(1.0), np.arange(20) % 3)
+    before = state.log_joint()
+    state.table.stats += 0.1
+    state.table.derived += 0.1
+    state.refresh()
+    assert state.log_joint() == pytest.approx(before, rel=1e-12)
+    state.check()
