@@ -69,7 +69,11 @@ def test_starts(three_blobs):
     fixed = hm.priors.DirichletProcess(1.0)
 
     def first(init, n_chains=1):
-        return hm.sample(X, "gaussian", fixed, quiet, n_draws=1, init=init, n_chains=n_chains, random_state=0).n_clusters[:, 0].tolist()
+        return (
+            hm.sample(X, "gaussian", fixed, quiet, n_draws=1, init=init, n_chains=n_chains, random_state=0)
+            .n_clusters[:, 0]
+            .tolist()
+        )
 
     assert first("single") == [1]
     assert first("auto") == [1]

@@ -53,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
     fit.add_argument("--component", default="auto", help="auto, gaussian, gaussian-full (default: auto)")
     fit.add_argument("--prior", default="dirichlet-process", help="default: dirichlet-process")
-    fit.add_argument("--moves", default="split-merge", help="split-merge, sams, rgsm, sdds, random-split-merge, gibbs (default: split-merge)")
+    fit.add_argument(
+        "--moves", default="split-merge", help="split-merge, sams, rgsm, sdds, random-split-merge, gibbs (default: split-merge)"
+    )
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
     fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")
     fit.add_argument("--warmup", type=int, default=200, help="sweeps before the first draw (default: 200)")

@@ -119,9 +119,7 @@ def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> 
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
-        parts = [
-            _without_owner(context, builder, part, builder.extract_value(value, i)) for i, part in enumerate(kind.types)
-        ]
+        parts = [_without_owner(context, builder, part, builder.extract_value(value, i)) for i, part in enumerate(kind.types)]
         return context.make_tuple(builder, kind, parts)
     return value
 

@@ -210,7 +210,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     # ---- the posterior predictive given the point estimate -----------------------------------------------------------------
 
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
-        """log weight + log predictive of every row in every cluster."""
+        """Log weight + log predictive of every row in every cluster."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         log_p = self.component_.log_predictives(self._model, self._stats, X[:, self._columns])

@@ -73,9 +73,7 @@ def grown(partition: Partition, capacity: int) -> Partition:
     bigger.free[:added] = np.arange(old, capacity)[::-1]
     bigger.free[added : added + n_free] = partition.free[:n_free]
     partition.counters[_FREE] += added
-    return bigger._replace(
-        labels=partition.labels, place=partition.place, pool=partition.pool, counters=partition.counters
-    )
+    return bigger._replace(labels=partition.labels, place=partition.place, pool=partition.pool, counters=partition.counters)
 
 
 @inlined

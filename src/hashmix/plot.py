@@ -34,9 +34,7 @@ def trace(posterior: Posterior, axes: Any = None) -> Any:
     """
     if axes is None:
         _, axes = _pyplot().subplots(2, 1, sharex=True, figsize=(7, 4.5), layout="constrained")
-    for axis, values, name in zip(
-        axes, (posterior.n_clusters, posterior.log_joint), ("clusters", "log joint"), strict=True
-    ):
+    for axis, values, name in zip(axes, (posterior.n_clusters, posterior.log_joint), ("clusters", "log joint"), strict=True):
         for c, chain in enumerate(values):
             axis.plot(np.arange(1, len(chain) + 1), chain, color=_COLOURS[c % len(_COLOURS)], lw=1.2, label=f"chain {c + 1}")
         axis.set_ylabel(name)

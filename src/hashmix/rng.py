@@ -17,7 +17,18 @@ from numba import types
 
 from hashmix.compiling import helper, hot_helper, implements
 
-__all__ = ["Stream", "bernoulli", "categorical", "chain_keys", "integer", "is_type", "numpy_generator", "shuffle", "stream", "unit_interval"]
+__all__ = [
+    "Stream",
+    "bernoulli",
+    "categorical",
+    "chain_keys",
+    "integer",
+    "is_type",
+    "numpy_generator",
+    "shuffle",
+    "stream",
+    "unit_interval",
+]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -25,6 +25,7 @@ from hashmix.validation import as_rows, bad_parameter, check_integer, check_numb
 
 __all__ = ["sample"]
 
+
 def sample(
     X: Any,
     component: str | Component = "auto",

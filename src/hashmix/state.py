@@ -45,7 +45,7 @@ class Arrays(NamedTuple):
 
 @kernel
 def _log_marginals(partition, table, model, anew):
-    """log m of every cluster; if ``anew``, after deriving all there is to derive from its statistics."""
+    """Log m of every cluster; if ``anew``, after deriving all there is to derive from its statistics."""
     partition, table, model = borrowed(partition), borrowed(table), borrowed(model)
     out = np.empty(partition.counters[0])
     for a in range(len(out)):
@@ -138,7 +138,7 @@ class State:
         return float(_log_marginals(self.partition, self.table, self.model, False).sum())
 
     def log_joint(self) -> float:
-        """log p(ρ | concentration) + Σ log m(c)."""
+        """Log p(ρ | concentration) + Σ log m(c)."""
         return log_prior(self._prior_table, self.sizes) + self.log_likelihood()
 
     # ---- what happens to it ----

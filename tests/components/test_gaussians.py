@@ -208,7 +208,10 @@ def model_width(component, d):
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [
-        (lambda: hm.components.DiagonalGaussian(0.0, -1.0, 1.0, 1.0), "'kappa' parameter of DiagonalGaussian must be a number > 0"),
+        (
+            lambda: hm.components.DiagonalGaussian(0.0, -1.0, 1.0, 1.0),
+            "'kappa' parameter of DiagonalGaussian must be a number > 0",
+        ),
         (lambda: hm.components.DiagonalGaussian(0.0, 1.0, 0.0, 1.0), "'shape' parameter"),
         (lambda: hm.components.DiagonalGaussian(0.0, 1.0, 1.0, [-1.0]), "'rate' parameter"),
         (lambda: hm.components.DiagonalGaussian(np.nan, 1.0, 1.0, 1.0), "'mean' parameter"),

@@ -17,7 +17,7 @@ LEVEL = 1e-5
 
 def assert_follows(draws, exact):
     """Pearson's χ² of independent draws; cells expecting fewer than 5 are pooled."""
-    seen = {labels: 0 for labels in exact}
+    seen = dict.fromkeys(exact, 0)
     for labels in draws:
         seen[tuple(labels.tolist())] += 1
     expected = np.array([exact[labels] for labels in exact]) * len(draws)
@@ -37,7 +37,16 @@ def assert_follows(draws, exact):
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
 def test_schedules(moves, thin, component, seed):
     posterior = hm.sample(
-        ROWS, component, PRIORS[0], moves, n_draws=1000, n_warmup=50, thin=thin, n_chains=2, random_state=seed, init="singletons"
+        ROWS,
+        component,
+        PRIORS[0],
+        moves,
+        n_draws=1000,
+        n_warmup=50,
+        thin=thin,
+        n_chains=2,
+        random_state=seed,
+        init="singletons",
     )
     assert_follows(posterior.labels.reshape(-1, len(ROWS)), exact_posterior(ROWS, component, PRIORS[0]))
 

@@ -37,7 +37,9 @@ def test_four_rows(move, component, prior):
     assert (np.diagonal(P) < 1.0 - 1e-9).all()  # it does move, from everywhere
 
 
-@pytest.mark.parametrize("move", [move for move in MOVES if name(move) in ("SAMS()", "SDDS(merge_weight='marginal')")], ids=name)
+@pytest.mark.parametrize(
+    "move", [move for move in MOVES if name(move) in ("SAMS()", "SDDS(merge_weight='marginal')")], ids=name
+)
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
 def test_five_rows(move, component):
     assert_invariant(move, ROWS, component, PRIORS[1])

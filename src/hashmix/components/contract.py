@@ -49,11 +49,11 @@ def load(model, table, data, i):
 
 
 def log_predictive(model, table, slot, row):
-    """log p(row | cluster); an empty slot gives the prior predictive."""
+    """Log p(row | cluster); an empty slot gives the prior predictive."""
 
 
 def log_predictive_without(model, table, slot, row):
-    """log p(row | cluster without the row), for a row the cluster contains; nothing is written."""
+    """Log p(row | cluster without the row), for a row the cluster contains; nothing is written."""
 
 
 def add(model, table, slot, row):
@@ -65,7 +65,7 @@ def remove(model, table, slot, row):
 
 
 def log_marginal(model, table, slot):
-    """log m(cluster): the marginal likelihood of its rows."""
+    """Log m(cluster): the marginal likelihood of its rows."""
 
 
 def clear(model, table, slot):
@@ -192,11 +192,11 @@ class Component(ABC):
 
     @abstractmethod
     def log_marginals(self, model: Any, stats: np.ndarray) -> np.ndarray:
-        """log m of each cluster, (K,)."""
+        """Log m of each cluster, (K,)."""
 
     @abstractmethod
     def log_predictives(self, model: Any, stats: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """log p(row | cluster), (n, K)."""
+        """Log p(row | cluster), (n, K)."""
 
     @abstractmethod
     def draw_parameters(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> Any:
@@ -208,7 +208,7 @@ class Component(ABC):
 
     @abstractmethod
     def log_densities(self, parameters: Any, X: np.ndarray) -> np.ndarray:
-        """log density of every row under every parameter set, (n, K)."""
+        """Log density of every row under every parameter set, (n, K)."""
 
     @abstractmethod
     def draw_rows(self, parameters: Any, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -275,7 +275,7 @@ _TOO_LITTLE = 1e-4
 
 @hot_helper
 def _offset(derived, row, work, d):
-    """work = row − m."""
+    """Work = row − m."""
     for j in range(d):
         work[j] = row[j] - derived[j]
 

@@ -13,7 +13,15 @@ from scipy.special import gammaln
 from hashmix.compiling import helper, implements
 from hashmix.components.contract import load
 
-__all__ = ["GaussianParameters", "column_spread", "default_spread", "log_gamma_ratio", "sum_by_label", "table_length", "to_internal"]
+__all__ = [
+    "GaussianParameters",
+    "column_spread",
+    "default_spread",
+    "log_gamma_ratio",
+    "sum_by_label",
+    "table_length",
+    "to_internal",
+]
 
 _TABLE_LIMIT = 65536
 ROW_BLOCK = 8192
@@ -33,7 +41,7 @@ def table_length(n: int) -> int:
 
 @helper
 def log_gamma_ratio(z, h):
-    """log Γ(z) − log Γ(z − h), without the cancellation of large terms (Stirling) where z is large."""
+    """Log Γ(z) − log Γ(z − h), without the cancellation of large terms (Stirling) where z is large."""
     y = z - h
     if y < 2000.0:
         return math.lgamma(z) - math.lgamma(y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,14 +50,11 @@ def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) ->
         raise ValueError(f"The file must be one of {', '.join(_KINDS)}. Got {path.name!r} instead.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    if kind == ".npy":
-        X, names = _matrix(_load_numpy(path), path), None
-    elif kind == ".npz":
-        X, names = _read_npz(path), None
-    elif kind == ".parquet":
+    if kind == ".parquet":
         return _read_parquet(path, columns)
-    else:
+    if kind not in (".npy", ".npz"):
         return _read_text(path, columns)
+    X = _read_numpy(path)
     names = [str(j) for j in range(X.shape[1])]
     keep = _positions(columns, names, path)
     return (X if columns is None else X[:, keep]), [names[j] for j in keep]
@@ -76,28 +74,29 @@ def _positions(columns: Sequence[str] | None, names: list[str], path: Path) -> l
     return keep
 
 
-def _load_numpy(path: Path) -> np.ndarray | np.lib.npyio.NpzFile:
+def _load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file that could be the data (X, or matrices), or the one of an .npy file as X."""
     try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        with path.open("rb") as handle:
+            loaded = np.load(handle, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"X": loaded}
+            wanted = ["X"] if "X" in loaded.files else loaded.files
+            return {name: loaded[name] for name in wanted}
+    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path.name} is not a NumPy file of plain arrays ({error}).") from None
 
 
-def _matrix(array: np.ndarray, path: Path) -> np.ndarray:
+def _read_numpy(path: Path) -> np.ndarray:
+    arrays = _load_arrays(path)
+    matrices = [name for name, array in arrays.items() if name == "X" or array.ndim == 2]
+    if len(matrices) != 1:
+        held = ", ".join(arrays) or "nothing"
+        raise ValueError(f"{path.name} must hold an array named X, or a single matrix. It holds {held}.")
+    array = arrays[matrices[0]]
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise ValueError(f"{path.name} must hold a matrix of numbers. Got shape {array.shape}, {array.dtype} instead.")
     return array
-
-
-def _read_npz(path: Path) -> np.ndarray:
-    with _load_numpy(path) as file:
-        matrices = [name for name in file.files if name == "X" or file[name].ndim == 2]
-        if "X" in matrices:
-            return _matrix(file["X"], path)
-        if len(matrices) == 1:
-            return _matrix(file[matrices[0]], path)
-        held = ", ".join(file.files) or "nothing"
-        raise ValueError(f"{path.name} must hold an array named X, or a single matrix. It holds {held}.")
 
 
 def _read_parquet(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:

@@ -22,7 +22,7 @@ PROPOSED, ACCEPTED, SPLITS_PROPOSED, SPLITS_ACCEPTED = 0, 1, 2, 3
 
 @inlined
 def split_gain(arrays, target, whole, a, b):
-    """log π(ρ′) − log π(ρ) when cluster ``whole`` is split into what slots a and b hold."""
+    """Log π(ρ′) − log π(ρ) when cluster ``whole`` is split into what slots a and b hold."""
     table, model = arrays.table, target.model
     likelihood = log_marginal(model, table, a) + log_marginal(model, table, b) - log_marginal(model, table, whole)
     return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), table.sizes[a], table.sizes[b])
@@ -30,7 +30,7 @@ def split_gain(arrays, target, whole, a, b):
 
 @inlined
 def merge_bound(arrays, target, first, second, union):
-    """log π(ρ′) − log π(ρ) when two clusters are merged; their union is written into slot ``union``."""
+    """Log π(ρ′) − log π(ρ) when two clusters are merged; their union is written into slot ``union``."""
     table, model = arrays.table, target.model
     merge(model, table, first, second, union)
     likelihood = log_marginal(model, table, union) - log_marginal(model, table, first) - log_marginal(model, table, second)

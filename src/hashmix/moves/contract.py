@@ -40,9 +40,7 @@ class Move(ABC):
         """Units of work one jitted call may do, so that a call takes well under a second."""
         return max(1, 1_000_000 // len(state.partition.labels))
 
-    def apply(
-        self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False
-    ) -> np.ndarray:
+    def apply(self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False) -> np.ndarray:
         """Apply the move ``times`` times, unless ``stop()`` says to leave; return the counts.
 
         Examples

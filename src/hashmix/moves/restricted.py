@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-
 from hashmix.compiling import hot_helper, inlined
 from hashmix.components.contract import add, clear, load, log_predictive, log_predictive_without, remove
 from hashmix.priors.contract import log_join_odds

@@ -35,7 +35,7 @@ _LOG_2 = math.log(2.0)
 
 @helper
 def _log_pair_probability(k):
-    """log of one unordered pair out of k clusters."""
+    """Log of one unordered pair out of k clusters."""
     return math.log(2.0 / (k * (k - 1.0)))
 
 
@@ -55,7 +55,7 @@ def _uniform_pair(rng, partition):
 
 @helper
 def _log_choice_of_split(arrays, target, chosen, without, also_without):
-    """log of the chance that weights 1/m(c) choose slot ``chosen`` in the state where it replaces two others.
+    """Log of the chance that weights 1/m(c) choose slot ``chosen`` in the state where it replaces two others.
 
     Pass −1 twice for the current state, where ``chosen`` is a cluster already.
     """
@@ -122,7 +122,7 @@ def _dumb_merge(rng, arrays, target):
 
 @helper
 def _log_merge_weight(arrays, target, first, second, union, bayes_factor):
-    """log weight with which ``second`` is chosen as the partner of ``first``; overwrites slot ``union``."""
+    """Log weight with which ``second`` is chosen as the partner of ``first``; overwrites slot ``union``."""
     table, model = arrays.table, target.model
     merge(model, table, first, second, union)
     weight = log_marginal(model, table, union)
@@ -133,7 +133,7 @@ def _log_merge_weight(arrays, target, first, second, union, bayes_factor):
 
 @helper
 def _log_choice_of_merge(arrays, target, first, second, not_this, union, bayes_factor):
-    """log of the chance that ``first`` chooses ``second`` among ``second`` and all clusters but ``not_this``."""
+    """Log of the chance that ``first`` chooses ``second`` among ``second`` and all clusters but ``not_this``."""
     partition = arrays.partition
     mine = _log_merge_weight(arrays, target, first, second, union, bayes_factor)
     total = 1.0
@@ -146,7 +146,7 @@ def _log_choice_of_merge(arrays, target, first, second, not_this, union, bayes_f
 
 @helper
 def _log_both_orders(arrays, target, first, second, not_this, union, bayes_factor):
-    """log of Σ over both orders of (choice of the second given the first); the first is uniform."""
+    """Log of Σ over both orders of (choice of the second given the first); the first is uniform."""
     x = _log_choice_of_merge(arrays, target, first, second, not_this, union, bayes_factor)
     y = _log_choice_of_merge(arrays, target, second, first, not_this, union, bayes_factor)
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))

@@ -77,18 +77,13 @@ def ess(chains: np.ndarray) -> float:
     covariance = _autocovariance(z)
     within = covariance[:, 0].mean() * n / (n - 1.0)
     variance = within * (n - 1.0) / n + (z.mean(axis=1).var(ddof=1) if m > 1 else 0.0)
-    rho = 1.0 - (within - covariance.mean(axis=0) * n / (n - 1.0)) / variance
+    rho = 1.0 - (within - covariance.mean(axis=0)) / variance
     rho[0] = 1.0
-    # Sums of neighbouring pairs, as long as they are positive, made monotone.
-    kept: list[float] = []
-    t = 0
-    while t + 1 < n - 2 or t == 0:
-        pair = rho[t] + rho[t + 1]
-        if t > 0 and pair < 0.0:
-            break
-        kept.append(min(pair, kept[-1]) if kept else pair)
-        t += 2
-    tail = rho[t] if t < n and rho[t] > 0.0 else 0.0
-    tau = -1.0 + 2.0 * sum(kept) + tail
-    tau = max(tau, 1.0 / np.log10(m * n))
-    return float(m * n / tau)
+    # Geyer: sums of neighbouring pairs, as long as they are positive, made monotone; of the last, only its even member.
+    pairs = [rho[0] + rho[1]]
+    while 2 * len(pairs) < n - 2 and pairs[-1] > 0.0:
+        pairs.append(rho[2 * len(pairs)] + rho[2 * len(pairs) + 1])
+    last = rho[2 * (len(pairs) - 1)]
+    tail = last if last > 0.0 or pairs[-1] >= 0.0 else 0.0
+    tau = -1.0 + 2.0 * np.minimum.accumulate(pairs)[:-1].sum() + tail
+    return float(m * n / max(tau, 1.0 / np.log10(m * n)))

@@ -225,7 +225,7 @@ class Posterior:
         FileNotFoundError: [Errno 2] No such file or directory: 'missing.npz'
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 if about["format"] != "hashmix-posterior-1":
                     raise KeyError(about["format"])
@@ -246,7 +246,9 @@ class Posterior:
         likely = sorted(probabilities, key=lambda k: -probabilities[k])[:3]
         lines = [
             f"Posterior: {self.n_chains} chain{'s' * (self.n_chains > 1)} × {self.n_draws} draws of {self.n_samples} rows",
-            "  clusters   " + ", ".join(f"{k} ({probabilities[k]:.0%})" for k in likely) + (", …" if len(probabilities) > 3 else ""),
+            "  clusters   "
+            + ", ".join(f"{k} ({probabilities[k]:.0%})" for k in likely)
+            + (", …" if len(probabilities) > 3 else ""),
             f"  log joint  {self.log_joint.mean():.1f} ± {self.log_joint.std():.1f}",
         ]
         if self.n_chains > 1:

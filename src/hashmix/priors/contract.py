@@ -14,7 +14,16 @@ import numpy as np
 
 from hashmix.compiling import helper, hot_helper
 
-__all__ = ["PartitionPrior", "PriorTable", "log_join_odds", "log_join_weight", "log_new_weight", "log_prior", "log_size_weight", "log_split_ratio"]
+__all__ = [
+    "PartitionPrior",
+    "PriorTable",
+    "log_join_odds",
+    "log_join_weight",
+    "log_new_weight",
+    "log_prior",
+    "log_size_weight",
+    "log_split_ratio",
+]
 
 
 class PriorTable(NamedTuple):
@@ -54,7 +63,7 @@ class PartitionPrior(ABC):
 
 @helper
 def log_size_weight(prior, size):
-    """log W(size)."""
+    """Log W(size)."""
     if prior.flat:
         return 0.0
     return math.lgamma(size + prior.shift)
@@ -62,7 +71,7 @@ def log_size_weight(prior, size):
 
 @hot_helper
 def log_join_weight(prior, size):
-    """log W(size + 1) − log W(size): the prior weight of a point joining a cluster of ``size`` others."""
+    """Log W(size + 1) − log W(size): the prior weight of a point joining a cluster of ``size`` others."""
     if prior.flat:
         return 0.0
     return math.log(size + prior.shift)
@@ -84,13 +93,13 @@ def log_new_weight(prior, n_clusters):
 
 @helper
 def log_split_ratio(prior, n_clusters, a, b):
-    """log p(ρ′) − log p(ρ) when one of ``n_clusters`` clusters is split into sizes a and b."""
+    """Log p(ρ′) − log p(ρ) when one of ``n_clusters`` clusters is split into sizes a and b."""
     sizes = log_size_weight(prior, a) + log_size_weight(prior, b) - log_size_weight(prior, a + b)
     return prior.log_v[n_clusters + 1] - prior.log_v[n_clusters] + sizes
 
 
 def log_prior(prior: PriorTable, sizes: np.ndarray) -> float:
-    """log p(ρ) of a partition with these cluster sizes.
+    """Log p(ρ) of a partition with these cluster sizes.
 
     Examples
     --------

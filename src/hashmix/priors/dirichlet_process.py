@@ -42,7 +42,7 @@ class DirichletProcess(PartitionPrior):
     >>> hm.priors.DirichletProcess(0.5)
     DirichletProcess(concentration=0.5)
     >>> hm.priors.DirichletProcess.from_expected_clusters(10, n_samples=1000)
-    DirichletProcess(concentration=1.50687...)
+    DirichletProcess(concentration=1.4438...)
     """
 
     def __init__(self, concentration: float | Gamma = Gamma()) -> None:
@@ -75,7 +75,8 @@ class DirichletProcess(PartitionPrior):
             alpha = np.exp(log_alpha)
             return float(alpha * (digamma(alpha + n) - digamma(alpha)) - k)
 
-        return cls(float(np.exp(brentq(excess, -40.0, 40.0, xtol=1e-13))))
+        # E[K] ≥ n − n²/(2α): the root is below n²/(n − k).
+        return cls(float(np.exp(brentq(excess, -40.0, np.log(n * n / (n - k)), xtol=1e-13))))
 
     def __repr__(self) -> str:
         return f"DirichletProcess(concentration={self.concentration!r})"

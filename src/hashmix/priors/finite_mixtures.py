@@ -49,7 +49,7 @@ class MixtureOfFiniteMixtures(PartitionPrior):
 
 
 def _log_v(n: int, max_t: int, gamma: float, rate: float) -> np.ndarray:
-    """log V_n(t) for t = 0 … max_t, V_n(t) = Σ_{k≥t} k!/(k−t)! · Γ(γk)/Γ(γk+n) · P(k)."""
+    """Log V_n(t) for t = 0 … max_t, V_n(t) = Σ_{k≥t} k!/(k−t)! · Γ(γk)/Γ(γk+n) · P(k)."""
     # Beyond k = t the terms fall at least as fast as Poisson(rate) masses do, so this many carry all of the sum.
     extra = np.arange(int(rate + 12.0 * np.sqrt(rate) + 60.0))
     out = np.empty(max_t + 1)

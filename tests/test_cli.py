@@ -1,0 +1,92 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hashmix.cli import main
+
+
+@pytest.fixture
+def table(tmp_path, three_blobs, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = three_blobs
+    np.savetxt("blobs.csv", X, delimiter=",", header="metres,dollars", comments="")
+    return y
+
+
+def test_fit(table, capsys, tmp_path):
+    assert main(["fit", "blobs.csv", "--draws", "20", "--warmup", "40", "--seed", "1", "--chains", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "60 rows × 2 columns: 3 clusters" in out
+    folder = tmp_path / "blobs-clusters"
+    assert sorted(p.name for p in folder.iterdir()) == ["clusters.png", "labels.csv", "summary.json", "trace.png"]
+    labels = np.loadtxt(folder / "labels.csv", delimiter=",", skiprows=1, dtype=int)
+    assert labels[:, 0].tolist() == list(range(60))
+    assert len(np.unique(labels[:, 1])) == 3
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["n_clusters"] == 3
+    assert summary["columns"] == ["metres", "dollars"]
+    assert sum(summary["n_clusters_probabilities"].values()) == pytest.approx(1.0)
+    assert [cluster["size"] for cluster in summary["clusters"]] == [20, 20, 20]
+    assert summary["moves"]["Gibbs"]["proposed"] == 20 * 60
+    assert (folder / "clusters.png").read_bytes().startswith(b"\x89PNG")
+    # A second run replaces the results, and leaves nothing else behind.
+    assert (
+        main(
+            [
+                "fit",
+                "blobs.csv",
+                "--draws",
+                "5",
+                "--warmup",
+                "5",
+                "--chains",
+                "1",
+                "--out",
+                "blobs-clusters",
+                "--columns",
+                "metres",
+            ]
+        )
+        == 0
+    )
+    assert json.loads((folder / "summary.json").read_text())["columns"] == ["metres"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["blobs-clusters", "blobs.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["missing.csv"], "There is no file 'missing.csv'"),
+        (["blobs.csv", "--columns", "feet"], "has no column 'feet'"),
+        (["blobs.csv", "--component", "cauchy"], "'component' parameter of SplitMergeMixture must be one of"),
+        (["blobs.csv", "--moves", "nuts"], "'moves' parameter"),
+        (["blobs.csv", "--draws", "0"], "'n_draws' parameter"),
+        (["blobs.csv", "--out", "no/such/folder", "--draws", "2", "--warmup", "1"], "--out must be inside an existing folder"),
+        (["blobs.csv", "--out", "blobs.csv"], "--out must be a folder"),
+    ],
+)
+def test_errors_are_one_sentence(table, capsys, tmp_path, arguments, sentence):
+    assert main(["fit", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["blobs.csv"]
+
+
+def test_not_finite_values_name_their_place(table, capsys, tmp_path):
+    (tmp_path / "holes.csv").write_text("u,v\n1,2\nnan,3\n2,2\n")
+    assert main(["fit", "holes.csv"]) == 2
+    assert "NaN" in capsys.readouterr().err
+
+
+def test_version_and_help(capsys):
+    for flag in ("--version", "--help"):
+        with pytest.raises(SystemExit) as stop:
+            main([flag])
+        assert stop.value.code == 0
+    assert "hashmix 0." in capsys.readouterr().out

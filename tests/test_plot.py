@@ -1,0 +1,41 @@
+"""Plots draw what they are given, on the axes they are given."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import hashmix as hm
+import hashmix.plot
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def test_trace():
+    posterior = hm.sample(np.eye(5), n_draws=12, n_chains=3, random_state=0)
+    axes = hashmix.plot.trace(posterior)
+    assert [axis.get_ylabel() for axis in axes] == ["clusters", "log joint"]
+    for axis, values in zip(axes, (posterior.n_clusters, posterior.log_joint), strict=True):
+        for line, chain in zip(axis.lines, values, strict=True):
+            np.testing.assert_array_equal(line.get_ydata(), chain)
+
+
+@pytest.mark.parametrize("d", [1, 2, 6])
+def test_clusters(d):
+    X = np.random.default_rng(0).normal(size=(90, d))
+    figure, ax = plt.subplots()
+    assert hashmix.plot.clusters(X, np.arange(90) % 70, ax=ax) is ax
+    assert len(ax.collections) == 70
+    assert sum(len(points.get_offsets()) for points in ax.collections) == 90
+    figure.canvas.draw()
+
+
+def test_many_rows_are_thinned():
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    ax = hashmix.plot.clusters(X, np.zeros(500, int), max_points=100)
+    assert len(ax.collections[0].get_offsets()) == 100
