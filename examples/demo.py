@@ -32,9 +32,8 @@ def main() -> None:
     print()
     print(model.posterior_)
     print()
-    print(
-        f"point estimate: {model.n_clusters_} clusters; adjusted Rand index with the truth {adjusted_rand_score(y, model.labels_):.3f}"
-    )
+    agreement = adjusted_rand_score(y, model.labels_)
+    print(f"point estimate: {model.n_clusters_} clusters; adjusted Rand index with the truth {agreement:.3f}")
 
     figure = plt.figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[1.1, 1])

@@ -40,7 +40,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         How clusters share points: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`.
     moves : str, Move or list of (Move, weight), default="split-merge"
-        The schedule: "split-merge" (both SAMS and RGSM proposals, and a Gibbs scan), "sams", "rgsm", "sdds", "random-split-merge", "gibbs", or objects of :mod:`hashmix.moves`.
+        The schedule: "split-merge" (both SAMS and RGSM proposals, and a Gibbs scan), "sams", "rgsm", "sdds",
+        "random-split-merge", "gibbs", or objects of :mod:`hashmix.moves`.
     n_draws : int, default=100
         Draws kept of each chain.
     n_warmup : int, default=200
@@ -191,7 +192,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self.means_ = np.tile(self._template, (self.n_clusters_, 1))
         self.means_[:, columns] = parameters.means
         self.covariances_ = np.zeros((self.n_clusters_,) + (d,) * (parameters.covariances.ndim - 1))
-        place = (columns,) if parameters.covariances.ndim == 2 else np.ix_(columns, columns)
+        place: Any = (columns,) if parameters.covariances.ndim == 2 else np.ix_(columns, columns)
         self.covariances_[(slice(None), *place)] = parameters.covariances
 
     def _warn_if_chains_disagree(self) -> None:

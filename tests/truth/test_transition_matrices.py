@@ -1,8 +1,8 @@
 """Exact transition matrices of the shipped kernels leave the exact posterior invariant.
 
 Known to catch (``test_faults.py`` breaks each on purpose): SDDS without its factor 2; an RGSM merge that samples instead
-of forcing; a forgotten size factor in SAMS; K off by one for Pitman–Yor; a wrong predictive; a bucket-free sign error in
-the acceptance; a launch that looks at the current division.
+of forcing; a forgotten size factor in SAMS; K off by one for Pitman–Yor; a wrong predictive; a wrong sign in the
+acceptance; a singleton weighed as if its cluster were still there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Allocation passes: how the points of two clusters, or of one to be split, are dealt to two sides.
 
-Anchors u and v start the sides; the other points are in ``scratch.points[:m]``. An allocation *law* deals them out and returns log q of its recorded, final pass. *Forced*, it records
-the probability of dealing them as they are now (the side of u's cluster, the side of v's), with the same randomness
-before the final pass. Nothing before the final pass may depend on how the points are divided now.
+Anchors u and v start the sides; the other points are in ``scratch.points[:m]``. An allocation *law* deals them out and
+returns log q of its recorded, final pass. *Forced*, it records the probability of dealing them as they are now (the side
+of u's cluster, the side of v's), with the same randomness before the final pass. Nothing before the final pass may depend
+on how the points are divided now.
 """
 
 from __future__ import annotations
