@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 __all__ = ["ess", "rhat"]
 
@@ -16,6 +15,8 @@ def _split(chains: np.ndarray) -> np.ndarray:
 
 
 def _rank_normalise(chains: np.ndarray) -> np.ndarray:
+    from scipy.stats import rankdata  # here, for importing scipy.stats takes half a second
+
     ranks = rankdata(chains, method="average").reshape(chains.shape)
     return ndtri((ranks - 0.375) / (chains.size + 0.25))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
 from hashmix.priors.contract import PartitionPrior, PriorTable
@@ -68,6 +67,8 @@ class DirichletProcess(PartitionPrior):
         >>> hm.priors.DirichletProcess.from_expected_clusters(5, n_samples=100).concentration
         1.0...
         """
+        from scipy.optimize import brentq  # here, for it is slow to import and rarely needed
+
         n = check_integer(cls.__name__, "n_samples", n_samples, low=2)
         k = check_number(cls.__name__, "n_clusters", n_clusters, low=1.0, high=n)
 
