@@ -121,7 +121,7 @@ def naive(n, d, repeats):
 
 
 def moves(family, d, n):
-    """ns of a predictive in a Gibbs scan over 20 clusters, and of a point in a proposed split, by SAMS and RGSM."""
+    """Ns of a predictive in a Gibbs scan over 20 clusters, and of a point in a proposed split, by SAMS and RGSM."""
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 20, n)
     X = hm.validation.as_rows(rng.normal(size=(20, d))[labels] * 6 / np.sqrt(d) + rng.normal(size=(n, d)))

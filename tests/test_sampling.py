@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 
@@ -115,12 +116,15 @@ def test_interrupt_returns_the_draws_so_far(three_blobs):
     """What Ctrl-C does: a KeyboardInterrupt in the main thread while chains run."""
     X, _ = three_blobs
     hm.sample(X, n_draws=1)
+    # A shell starts background jobs with this signal ignored; then Python installs no handler of its own.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.7, _thread.interrupt_main)
     timer.start()
     begin = time.perf_counter()
     with pytest.warns(UserWarning, match="Interrupted: "):
         posterior = hm.sample(X, n_draws=1_000_000, n_chains=3, n_jobs=2, random_state=0)
     timer.join()
+    signal.signal(signal.SIGINT, previous)
     assert time.perf_counter() - begin < 10
     assert posterior.n_draws >= 1
     whole = hm.sample(X, n_draws=posterior.n_draws, n_chains=3, random_state=0)

@@ -162,7 +162,8 @@ class _Chain:
         state = self.state
         for m, (move, weight) in enumerate(self.schedule):
             times = int(weight)
-            times += unit_interval(self.key, self.sweeps, m) < weight - times
+            if times < weight:
+                times += unit_interval(self.key, self.sweeps, m) < weight - times
             started = time.perf_counter()
             counts = move.apply(state, stream(self.key, self.sweeps, m), times, stop.is_set)
             self._since_draw[m, :4] += counts

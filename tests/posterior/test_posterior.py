@@ -135,6 +135,6 @@ def test_failed_save_leaves_nothing(posterior, tmp_path, monkeypatch):
 def test_repr_is_readable(posterior):
     text = repr(posterior)
     assert text.startswith("Posterior: 2 chains × 60 draws of 25 rows")
-    assert "R̂ / ESS of log joint" in text
+    assert "(log joint)" in text
     assert "SAMS" in text
     assert max(map(len, text.splitlines())) < 100

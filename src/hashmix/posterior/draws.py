@@ -253,7 +253,8 @@ class Posterior:
         ]
         if self.n_chains > 1:
             for label, name in (("log joint", "log_joint"), ("clusters", "n_clusters")):
-                lines.append(f"  R̂ / ESS of {label:9s} {self.rhat()[name]:.3f} / {self.ess()[name]:.0f}")
+                if np.ptp(getattr(self, name)) > 0:
+                    lines.append(f"  R̂ / ESS    {self.rhat()[name]:.3f} / {self.ess()[name]:.0f} ({label})")
         for move, fields in self.move_stats.items():
             proposed, accepted = fields["proposed"].sum(), fields["accepted"].sum()
             share = accepted / max(proposed, 1)
