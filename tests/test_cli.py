@@ -81,7 +81,7 @@ def test_errors_are_one_sentence(table, capsys, tmp_path, arguments, sentence):
 def test_not_finite_values_name_their_place(table, capsys, tmp_path):
     (tmp_path / "holes.csv").write_text("u,v\n1,2\nnan,3\n2,2\n")
     assert main(["fit", "holes.csv"]) == 2
-    assert "NaN" in capsys.readouterr().err
+    assert "Got nan in row 1, column 0 instead" in capsys.readouterr().err
 
 
 def test_version_and_help(capsys):

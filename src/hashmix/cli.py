@@ -29,9 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parser = _parser()
     options = parser.parse_args(arguments)
-    warnings.showwarning = lambda message, *_, **__: print(f"hashmix: {message}", file=sys.stderr)
     try:
-        return int(options.run(options))
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: print(f"hashmix: {message}", file=sys.stderr)
+            return int(options.run(options))
     except (OSError, ValueError, ImportError, MemoryError) as error:
         print(f"hashmix: {error}", file=sys.stderr)
         return 2
@@ -77,9 +78,11 @@ def _parser() -> argparse.ArgumentParser:
 def _fit(options: argparse.Namespace) -> int:
     from hashmix.io import read_table
     from hashmix.mixture import SplitMergeMixture
+    from hashmix.validation import as_rows
 
     columns = options.columns.split(",") if options.columns else None
     X, names = read_table(options.data, columns)
+    X = as_rows(X, "hashmix fit")
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")

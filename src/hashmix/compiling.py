@@ -8,6 +8,7 @@ of the package; any change leads to a new folder, hence to new code.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-__all__ = ["borrowed", "cache_folder", "helper", "hot_helper", "implements", "inlined", "kernel"]
+__all__ = ["borrowed", "cache_folder", "helper", "hot_helper", "implements", "inlined", "is_type", "kernel"]
 
 
 def _user_cache_root() -> Path:
@@ -94,10 +95,29 @@ def hot_helper(function: Callable) -> Callable:
     return numba.njit(forceinline=True, fastmath={"contract", "reassoc"}, **_OPTIONS, **_INTERNAL)(function)
 
 
-def implements(verb: Callable, hot: bool = False) -> Callable:
-    """``numba.extending.overload`` for a verb, compiled like a helper, or like a hot one."""
+def implements(verb: Callable, cls: type, *, argument: int = 0, hot: bool = False) -> Callable:
+    """Make a function the implementation of a verb where an argument (the first, unless told) is a ``cls``.
+
+    ``cls`` is a NamedTuple class. A verb is a function without a body; a kernel that calls it gets the implementation
+    for the types at hand, compiled like a helper, or like a hot one. This is ``numba.extending.overload``, the one way to
+    dispatch on types that Numba caches on disk.
+    """
     inlined = {"forceinline": True, "fastmath": {"contract", "reassoc"}} if hot else {}
-    return overload(verb, jit_options={**_OPTIONS, **inlined})
+
+    def register(function: Callable) -> Callable:
+        def choose(*arguments: types.Type) -> Callable | None:
+            return function if is_type(arguments[argument], cls) else None
+
+        choose.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        overload(verb, jit_options={**_OPTIONS, **inlined})(choose)
+        return function
+
+    return register
+
+
+def is_type(numba_type: types.Type, cls: type) -> bool:
+    """Whether a Numba type is that of the NamedTuple class ``cls``."""
+    return isinstance(numba_type, types.BaseNamedTuple) and numba_type.instance_class is cls
 
 
 def kernel(function: Callable) -> Callable:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from hashmix.compiling import helper, hot_helper, implements
 
@@ -23,7 +22,6 @@ __all__ = [
     "categorical",
     "chain_keys",
     "integer",
-    "is_type",
     "numpy_generator",
     "shuffle",
     "stream",
@@ -119,19 +117,6 @@ def numpy_generator(chain_key: int, *step: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int(stream(chain_key, *step).state[0])))
 
 
-def is_type(numba_type: types.Type, cls: type) -> bool:
-    """Whether a Numba type is that of the NamedTuple class ``cls``; what ``@overload`` functions dispatch on.
-
-    Examples
-    --------
-    >>> import numba, numpy as np
-    >>> from hashmix.rng import Stream, is_type, stream
-    >>> is_type(numba.typeof(stream(0)), Stream)
-    True
-    """
-    return isinstance(numba_type, types.BaseNamedTuple) and numba_type.instance_class is cls
-
-
 # ---- the verbs -----------------------------------------------------------------------------------------------------
 
 
@@ -153,37 +138,27 @@ def _uniform(state):
     return (_mix(state[0] + state[1] * _GOLDEN) >> _S11) * (1.0 / 9007199254740992.0)
 
 
-@implements(integer, hot=True)
+@implements(integer, Stream, hot=True)
 def _integer(rng, n):
-    if is_type(rng, Stream):
-        return lambda rng, n: int(_uniform(rng.state) * n)
-    return None
+    return int(_uniform(rng.state) * n)
 
 
-@implements(bernoulli, hot=True)
+@implements(bernoulli, Stream, hot=True)
 def _bernoulli(rng, p):
-    if is_type(rng, Stream):
-        return lambda rng, p: _uniform(rng.state) < p
-    return None
+    return _uniform(rng.state) < p
 
 
-@implements(categorical, hot=True)
+@implements(categorical, Stream, hot=True)
 def _categorical(rng, weights, k, total):
-    if is_type(rng, Stream):
-
-        def draw(rng, weights, k, total):
-            left = _uniform(rng.state) * total
-            last = 0
-            for c in range(k):
-                if weights[c] > 0.0:
-                    last = c
-                    left -= weights[c]
-                    if left < 0.0:
-                        return c
-            return last  # only by rounding
-
-        return draw
-    return None
+    left = _uniform(rng.state) * total
+    last = 0
+    for c in range(k):
+        if weights[c] > 0.0:
+            last = c
+            left -= weights[c]
+            if left < 0.0:
+                return c
+    return last  # only by rounding
 
 
 @helper

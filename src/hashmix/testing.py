@@ -17,7 +17,7 @@ from hashmix.compiling import implements
 from hashmix.components.contract import Component
 from hashmix.moves.contract import Move
 from hashmix.priors.contract import PartitionPrior, log_prior
-from hashmix.rng import bernoulli, categorical, integer, is_type
+from hashmix.rng import bernoulli, categorical, integer
 from hashmix.state import State
 
 __all__ = ["Script", "exact_posterior", "partitions", "paths", "transition_matrix"]
@@ -40,61 +40,43 @@ def _script(choices: list[int]) -> Script:
     return Script(padded, np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST), np.zeros(1, np.int64))
 
 
-@implements(integer)
+@implements(integer, Script)
 def _integer(rng, n):
-    if not is_type(rng, Script):
-        return None
-
-    def answer(rng, n):
-        at = rng.cursor[0]
-        rng.cursor[0] += 1
-        rng.options[at] = n
-        rng.probabilities[at] = 1.0 / n
-        return rng.choices[at]
-
-    return answer
+    at = rng.cursor[0]
+    rng.cursor[0] += 1
+    rng.options[at] = n
+    rng.probabilities[at] = 1.0 / n
+    return rng.choices[at]
 
 
-@implements(bernoulli)
+@implements(bernoulli, Script)
 def _bernoulli(rng, p):
-    if not is_type(rng, Script):
-        return None
-
-    def answer(rng, p):
-        if not p > 0.0:
-            return False
-        if p >= 1.0:
-            return True
-        at = rng.cursor[0]
-        rng.cursor[0] += 1
-        rng.options[at] = 2
-        rng.probabilities[at] = p if rng.choices[at] == 0 else 1.0 - p
-        return rng.choices[at] == 0
-
-    return answer
+    if not p > 0.0:
+        return False
+    if p >= 1.0:
+        return True
+    at = rng.cursor[0]
+    rng.cursor[0] += 1
+    rng.options[at] = 2
+    rng.probabilities[at] = p if rng.choices[at] == 0 else 1.0 - p
+    return rng.choices[at] == 0
 
 
-@implements(categorical)
+@implements(categorical, Script)
 def _categorical(rng, weights, k, total):
-    if not is_type(rng, Script):
-        return None
-
-    def answer(rng, weights, k, total):
-        at = rng.cursor[0]
-        rng.cursor[0] += 1
-        left = rng.choices[at]
-        possible = 0
-        chosen = -1
-        for c in range(k):
-            if weights[c] > 0.0:
-                if left == possible:
-                    chosen = c
-                possible += 1
-        rng.options[at] = possible
-        rng.probabilities[at] = weights[chosen] / total
-        return chosen
-
-    return answer
+    at = rng.cursor[0]
+    rng.cursor[0] += 1
+    left = rng.choices[at]
+    possible = 0
+    chosen = -1
+    for c in range(k):
+        if weights[c] > 0.0:
+            if left == possible:
+                chosen = c
+            possible += 1
+    rng.options[at] = possible
+    rng.probabilities[at] = weights[chosen] / total
+    return chosen
 
 
 def paths(run: Callable[[Script], Any]) -> Iterator[tuple[float, Any]]:

@@ -21,7 +21,6 @@ from hashmix.components.contract import (
     log_predictive_without,
     remove,
 )
-from hashmix.rng import is_type
 
 
 class NoDataModel(NamedTuple):
@@ -61,54 +60,28 @@ class NoData(Component):
         return np.zeros((len(labels), 1))
 
 
-def _constant(verb, arity):
-    if arity == 3:
-
-        @implements(verb)
-        def _(model, table, slot):
-            if is_type(model, NoDataModel):
-                return lambda model, table, slot: 0.0
-            return None
-
-    else:
-
-        @implements(verb)
-        def _(model, table, slot, row):
-            if is_type(model, NoDataModel):
-                return lambda model, table, slot, row: 0.0
-            return None
+@implements(log_marginal, NoDataModel)
+@implements(derive, NoDataModel)
+def _nothing_of_a_cluster(model, table, slot):
+    return 0.0
 
 
-_constant(log_marginal, 3)
-_constant(derive, 3)
-_constant(log_predictive, 4)
-_constant(log_predictive_without, 4)
+@implements(log_predictive, NoDataModel)
+@implements(log_predictive_without, NoDataModel)
+def _nothing_of_a_row(model, table, slot, row):
+    return 0.0
 
 
-@implements(load)
-def _(model, table, data, i):
-    if is_type(model, NoDataModel):
-        return lambda model, table, data, i: table.row
-    return None
+@implements(load, NoDataModel)
+def _load(model, table, data, i):
+    return table.row
 
 
-@implements(add)
-def _(model, table, slot, row):
-    if is_type(model, NoDataModel):
-
-        def count(model, table, slot, row):
-            table.sizes[slot] += 1
-
-        return count
-    return None
+@implements(add, NoDataModel)
+def _add(model, table, slot, row):
+    table.sizes[slot] += 1
 
 
-@implements(remove)
-def _(model, table, slot, row):
-    if is_type(model, NoDataModel):
-
-        def count(model, table, slot, row):
-            table.sizes[slot] -= 1
-
-        return count
-    return None
+@implements(remove, NoDataModel)
+def _remove(model, table, slot, row):
+    table.sizes[slot] -= 1

@@ -9,7 +9,7 @@ nothing of partitions, priors on them, or moves. It consists of
   (about a fixed origin, in units of the prior's scale), with look-up tables;
 * a *table*, a ``NamedTuple`` with one row ("slot") per cluster: its size, its additive statistics and what is derived
   from them. Tables belong to one chain and are changed in place;
-* the *verbs*: the functions of this file without a body, implemented for the model through ``numba.extending.overload``.
+* the *verbs*: the functions of this file without a body, implemented for the model with :func:`hashmix.compiling.implements`.
 
 A *row* is what :func:`load` makes of data row ``i``; moves only pass it on. ``log_marginal`` takes O(1) time, whatever
 the cluster's size. Densities are in the user's units: internal scaling is undone by a constant.
@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hashmix.compiling import implements
-from hashmix.rng import is_type
 
 __all__ = [
     "Component",
@@ -119,48 +118,30 @@ class DenseTable(NamedTuple):
         return bigger
 
 
-@implements(merge)
+@implements(merge, DenseTable, argument=1)
 def _merge(model, table, a, b, into):
-    if is_type(table, DenseTable):
-
-        def merge_rows(model, table, a, b, into):
-            table.sizes[into] = table.sizes[a] + table.sizes[b]
-            for w in range(table.stats.shape[1]):
-                table.stats[into, w] = table.stats[a, w] + table.stats[b, w]
-            derive(model, table, into)
-
-        return merge_rows
-    return None
+    table.sizes[into] = table.sizes[a] + table.sizes[b]
+    for w in range(table.stats.shape[1]):
+        table.stats[into, w] = table.stats[a, w] + table.stats[b, w]
+    derive(model, table, into)
 
 
-@implements(copy)
+@implements(copy, DenseTable, argument=1)
 def _copy(model, table, source, into):
-    if is_type(table, DenseTable):
-
-        def copy_row(model, table, source, into):
-            # Loops, not array assignments: these take Numba seconds to compile.
-            table.sizes[into] = table.sizes[source]
-            for w in range(table.stats.shape[1]):
-                table.stats[into, w] = table.stats[source, w]
-            for w in range(table.derived.shape[1]):
-                table.derived[into, w] = table.derived[source, w]
-
-        return copy_row
-    return None
+    # Loops, not array assignments: these take Numba seconds to compile.
+    table.sizes[into] = table.sizes[source]
+    for w in range(table.stats.shape[1]):
+        table.stats[into, w] = table.stats[source, w]
+    for w in range(table.derived.shape[1]):
+        table.derived[into, w] = table.derived[source, w]
 
 
-@implements(clear)
+@implements(clear, DenseTable, argument=1)
 def _clear(model, table, slot):
-    if is_type(table, DenseTable):
-
-        def clear_row(model, table, slot):
-            table.sizes[slot] = 0
-            for w in range(table.stats.shape[1]):
-                table.stats[slot, w] = 0.0
-            derive(model, table, slot)
-
-        return clear_row
-    return None
+    table.sizes[slot] = 0
+    for w in range(table.stats.shape[1]):
+        table.stats[slot, w] = 0.0
+    derive(model, table, slot)
 
 
 # ---- the Python side ---------------------------------------------------------------------------------------------------

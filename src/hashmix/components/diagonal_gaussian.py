@@ -14,6 +14,7 @@ from hashmix.components.contract import (
     DenseTable,
     add,
     derive,
+    load,
     log_marginal,
     log_predictive,
     log_predictive_without,
@@ -24,13 +25,13 @@ from hashmix.components.gaussian import (
     GaussianParameters,
     column_spread,
     default_spread,
+    load_dense,
     log_gamma_ratio,
     log_gamma_ratios,
     sum_by_label,
     table_length,
     to_internal,
 )
-from hashmix.rng import is_type
 from hashmix.validation import check_number, check_vector
 
 __all__ = ["DiagonalGaussian"]
@@ -282,117 +283,84 @@ def _marginal_constant(model, n):
     )
 
 
-@implements(log_predictive, hot=True)
+implements(load, DiagonalModel, hot=True)(load_dense)
+
+
+@implements(log_predictive, DiagonalModel, hot=True)
 def _log_predictive(model, table, slot, row):
-    if not is_type(model, DiagonalModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        n = table.sizes[slot]
-        a = model.shape + 0.5 * n
-        k = model.kappa + n
-        derived = table.derived[slot]
-        grown = _sum_log_rates(derived, row, table.work, 0.5 * k / (k + 1.0), model.rate_floor)
-        return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.5) * grown
-
-    return impl
+    d = len(row)
+    n = table.sizes[slot]
+    a = model.shape + 0.5 * n
+    k = model.kappa + n
+    derived = table.derived[slot]
+    grown = _sum_log_rates(derived, row, table.work, 0.5 * k / (k + 1.0), model.rate_floor)
+    return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.5) * grown
 
 
-@implements(log_predictive_without, hot=True)
+@implements(log_predictive_without, DiagonalModel, hot=True)
 def _log_predictive_without(model, table, slot, row):
-    if not is_type(model, DiagonalModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        n = table.sizes[slot]
-        a = model.shape + 0.5 * n
-        k = model.kappa + n
-        derived = table.derived[slot]
-        shrunk = _sum_log_rates(derived, row, table.work, -0.5 * k / (k - 1.0), model.rate_floor)
-        return _predictive_constant(model, n - 1) + (a - 0.5) * shrunk - a * derived[2 * d]
-
-    return impl
+    d = len(row)
+    n = table.sizes[slot]
+    a = model.shape + 0.5 * n
+    k = model.kappa + n
+    derived = table.derived[slot]
+    shrunk = _sum_log_rates(derived, row, table.work, -0.5 * k / (k - 1.0), model.rate_floor)
+    return _predictive_constant(model, n - 1) + (a - 0.5) * shrunk - a * derived[2 * d]
 
 
-@implements(add)
+@implements(add, DiagonalModel)
 def _add(model, table, slot, row):
-    if not is_type(model, DiagonalModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        k = model.kappa + table.sizes[slot]
-        table.sizes[slot] += 1
-        stats, derived = table.stats[slot], table.derived[slot]
-        step, c = 1.0 / (k + 1.0), 0.5 * k / (k + 1.0)
-        sums, squares, mean, rate = stats[:d], stats[d:], derived[:d], derived[d : 2 * d]
-        for j in range(d):
-            y = row[j]
-            sums[j] += y
-            squares[j] += y * y
-            t = y - mean[j]
-            mean[j] += t * step
-            rate[j] += c * t * t
-        derived[2 * d] = _sum_log(rate)
-
-    return impl
+    d = len(row)
+    k = model.kappa + table.sizes[slot]
+    table.sizes[slot] += 1
+    stats, derived = table.stats[slot], table.derived[slot]
+    step, c = 1.0 / (k + 1.0), 0.5 * k / (k + 1.0)
+    sums, squares, mean, rate = stats[:d], stats[d:], derived[:d], derived[d : 2 * d]
+    for j in range(d):
+        y = row[j]
+        sums[j] += y
+        squares[j] += y * y
+        t = y - mean[j]
+        mean[j] += t * step
+        rate[j] += c * t * t
+    derived[2 * d] = _sum_log(rate)
 
 
-@implements(remove)
+@implements(remove, DiagonalModel)
 def _remove(model, table, slot, row):
-    if not is_type(model, DiagonalModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        k = model.kappa + table.sizes[slot]
-        table.sizes[slot] -= 1
-        stats, derived = table.stats[slot], table.derived[slot]
-        step, c = 1.0 / (k - 1.0), 0.5 * k / (k - 1.0)
-        sums, squares, mean, rate = stats[:d], stats[d:], derived[:d], derived[d : 2 * d]
-        for j in range(d):
-            y = row[j]
-            sums[j] -= y
-            squares[j] -= y * y
-            t = y - mean[j]
-            mean[j] -= t * step
-            rate[j] = max(rate[j] - c * t * t, model.rate[j])
-        derived[2 * d] = _sum_log(rate)
-
-    return impl
+    d = len(row)
+    k = model.kappa + table.sizes[slot]
+    table.sizes[slot] -= 1
+    stats, derived = table.stats[slot], table.derived[slot]
+    step, c = 1.0 / (k - 1.0), 0.5 * k / (k - 1.0)
+    sums, squares, mean, rate = stats[:d], stats[d:], derived[:d], derived[d : 2 * d]
+    for j in range(d):
+        y = row[j]
+        sums[j] -= y
+        squares[j] -= y * y
+        t = y - mean[j]
+        mean[j] -= t * step
+        rate[j] = max(rate[j] - c * t * t, model.rate[j])
+    derived[2 * d] = _sum_log(rate)
 
 
-@implements(derive)
+@implements(derive, DiagonalModel)
 def _derive(model, table, slot):
-    if not is_type(model, DiagonalModel):
-        return None
-
-    def impl(model, table, slot):
-        d = len(model.mean)
-        n = table.sizes[slot]
-        k = model.kappa + n
-        stats, derived = table.stats[slot], table.derived[slot]
-        per_point = 1.0 / max(n, 1)
-        shrink = 0.5 * model.kappa * n / k
-        for j in range(d):
-            average = stats[j] * per_point
-            offset = average - model.mean[j]
-            derived[j] = (model.kappa * model.mean[j] + stats[j]) / k
-            derived[d + j] = model.rate[j] + 0.5 * max(stats[d + j] - stats[j] * average, 0.0) + shrink * offset * offset
-        derived[2 * d] = _sum_log(derived[d : 2 * d])
-
-    return impl
+    d = len(model.mean)
+    n = table.sizes[slot]
+    k = model.kappa + n
+    stats, derived = table.stats[slot], table.derived[slot]
+    per_point = 1.0 / max(n, 1)
+    shrink = 0.5 * model.kappa * n / k
+    for j in range(d):
+        average = stats[j] * per_point
+        offset = average - model.mean[j]
+        derived[j] = (model.kappa * model.mean[j] + stats[j]) / k
+        derived[d + j] = model.rate[j] + 0.5 * max(stats[d + j] - stats[j] * average, 0.0) + shrink * offset * offset
+    derived[2 * d] = _sum_log(derived[d : 2 * d])
 
 
-@implements(log_marginal)
+@implements(log_marginal, DiagonalModel)
 def _log_marginal(model, table, slot):
-    if not is_type(model, DiagonalModel):
-        return None
-
-    def impl(model, table, slot):
-        n = table.sizes[slot]
-        return _marginal_constant(model, n) - (model.shape + 0.5 * n) * table.derived[slot, 2 * len(model.mean)]
-
-    return impl
+    n = table.sizes[slot]
+    return _marginal_constant(model, n) - (model.shape + 0.5 * n) * table.derived[slot, 2 * len(model.mean)]

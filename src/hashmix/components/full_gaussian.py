@@ -15,6 +15,7 @@ from hashmix.components.contract import (
     DenseTable,
     add,
     derive,
+    load,
     log_marginal,
     log_predictive,
     log_predictive_without,
@@ -25,13 +26,13 @@ from hashmix.components.gaussian import (
     GaussianParameters,
     column_spread,
     default_spread,
+    load_dense,
     log_gamma_ratio,
     log_gamma_ratios,
     sum_by_label,
     table_length,
     to_internal,
 )
-from hashmix.rng import is_type
 from hashmix.validation import bad_parameter, check_number, check_vector
 
 __all__ = ["FullGaussian"]
@@ -362,103 +363,76 @@ def _marginal_constant(model, n):
     )
 
 
-@implements(log_predictive, hot=True)
+implements(load, FullModel, hot=True)(load_dense)
+
+
+@implements(log_predictive, FullModel, hot=True)
 def _log_predictive(model, table, slot, row):
-    if not is_type(model, FullModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        n = table.sizes[slot]
-        k = model.kappa + n
-        derived = table.derived[slot]
-        grown = math.log(1.0 + k / (k + 1.0) * _quadratic_form(derived, row, table.work, d))
-        log_determinant = derived[d + d * d]
-        return _predictive_constant(model, n) - 0.5 * log_determinant - 0.5 * (model.dof + n + 1.0) * grown
-
-    return impl
+    d = len(row)
+    n = table.sizes[slot]
+    k = model.kappa + n
+    derived = table.derived[slot]
+    grown = math.log(1.0 + k / (k + 1.0) * _quadratic_form(derived, row, table.work, d))
+    log_determinant = derived[d + d * d]
+    return _predictive_constant(model, n) - 0.5 * log_determinant - 0.5 * (model.dof + n + 1.0) * grown
 
 
-@implements(log_predictive_without, hot=True)
+@implements(log_predictive_without, FullModel, hot=True)
 def _log_predictive_without(model, table, slot, row):
-    if not is_type(model, FullModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        n = table.sizes[slot]
-        k = model.kappa + n
-        derived = table.derived[slot]
-        left = 1.0 - k / (k - 1.0) * _quadratic_form(derived, row, table.work, d)
-        shrunk = math.log(max(left, 1e-14))
-        log_determinant = derived[d + d * d]
-        return _predictive_constant(model, n - 1) - 0.5 * log_determinant + 0.5 * (model.dof + n - 1.0) * shrunk
-
-    return impl
+    d = len(row)
+    n = table.sizes[slot]
+    k = model.kappa + n
+    derived = table.derived[slot]
+    left = 1.0 - k / (k - 1.0) * _quadratic_form(derived, row, table.work, d)
+    shrunk = math.log(max(left, 1e-14))
+    log_determinant = derived[d + d * d]
+    return _predictive_constant(model, n - 1) - 0.5 * log_determinant + 0.5 * (model.dof + n - 1.0) * shrunk
 
 
-@implements(add)
+@implements(add, FullModel)
 def _add(model, table, slot, row):
-    if not is_type(model, FullModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        k = model.kappa + table.sizes[slot]
-        table.sizes[slot] += 1
-        derived = table.derived[slot]
-        _add_to_sums(table.stats[slot], row, d, 1.0)
-        _rank_one(derived, row, table.work, table.product, d, k / (k + 1.0))
-        _move_mean(derived, table.work, d, 1.0 / (k + 1.0))
-
-    return impl
+    d = len(row)
+    k = model.kappa + table.sizes[slot]
+    table.sizes[slot] += 1
+    derived = table.derived[slot]
+    _add_to_sums(table.stats[slot], row, d, 1.0)
+    _rank_one(derived, row, table.work, table.product, d, k / (k + 1.0))
+    _move_mean(derived, table.work, d, 1.0 / (k + 1.0))
 
 
-@implements(remove)
+@implements(remove, FullModel)
 def _remove(model, table, slot, row):
-    if not is_type(model, FullModel):
-        return None
-
-    def impl(model, table, slot, row):
-        d = len(row)
-        k = model.kappa + table.sizes[slot]
-        table.sizes[slot] -= 1
-        derived = table.derived[slot]
-        _add_to_sums(table.stats[slot], row, d, -1.0)
-        if _rank_one(derived, row, table.work, table.product, d, -k / (k - 1.0)):
-            _move_mean(derived, table.work, d, -1.0 / (k - 1.0))
-        else:
-            derive(model, table, slot)
-
-    return impl
+    d = len(row)
+    k = model.kappa + table.sizes[slot]
+    table.sizes[slot] -= 1
+    derived = table.derived[slot]
+    _add_to_sums(table.stats[slot], row, d, -1.0)
+    if _rank_one(derived, row, table.work, table.product, d, -k / (k - 1.0)):
+        _move_mean(derived, table.work, d, -1.0 / (k - 1.0))
+    else:
+        derive(model, table, slot)
 
 
-@implements(derive)
+@implements(derive, FullModel)
 def _derive(model, table, slot):
-    if not is_type(model, FullModel):
-        return None
-
-    def impl(model, table, slot):
-        d = len(model.mean)
-        n = table.sizes[slot]
-        k = model.kappa + n
-        stats, derived = table.stats[slot], table.derived[slot]
-        per_point = 1.0 / max(n, 1)
-        shrink = model.kappa * n / k
-        place = d
-        for j in range(d):
-            derived[j] = (model.kappa * model.mean[j] + stats[j]) / k
-            average = stats[j] * per_point
-            offset = average - model.mean[j]
-            for i in range(j + 1):
-                scatter = stats[place + i] - average * stats[i]
-                value = model.scale[j, i] + scatter + shrink * offset * (stats[i] * per_point - model.mean[i])
-                derived[d + j * d + i] = value
-                derived[d + i * d + j] = value
-            place += j + 1
-        derived[d + d * d] = _invert(derived[d : d + d * d], d)
-
-    return impl
+    d = len(model.mean)
+    n = table.sizes[slot]
+    k = model.kappa + n
+    stats, derived = table.stats[slot], table.derived[slot]
+    per_point = 1.0 / max(n, 1)
+    shrink = model.kappa * n / k
+    place = d
+    for j in range(d):
+        derived[j] = (model.kappa * model.mean[j] + stats[j]) / k
+        average = stats[j] * per_point
+        offset = average - model.mean[j]
+        for i in range(j + 1):
+            scatter = stats[place + i] - average * stats[i]
+            value = model.scale[j, i] + scatter + shrink * offset * (stats[i] * per_point - model.mean[i])
+            derived[d + j * d + i] = value
+            derived[d + i * d + j] = value
+        place += j + 1
+    derived[d + d * d] = _invert(derived[d : d + d * d], d)
 
 
 @hot_helper
@@ -483,14 +457,8 @@ def _invert(matrix, d):
     return log_determinant
 
 
-@implements(log_marginal)
+@implements(log_marginal, FullModel)
 def _log_marginal(model, table, slot):
-    if not is_type(model, FullModel):
-        return None
-
-    def impl(model, table, slot):
-        d = len(model.mean)
-        n = table.sizes[slot]
-        return _marginal_constant(model, n) - 0.5 * (model.dof + n) * table.derived[slot, d + d * d]
-
-    return impl
+    d = len(model.mean)
+    n = table.sizes[slot]
+    return _marginal_constant(model, n) - 0.5 * (model.dof + n) * table.derived[slot, d + d * d]

@@ -6,17 +6,16 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from hashmix.compiling import helper, implements
-from hashmix.components.contract import load
+from hashmix.compiling import helper
 
 __all__ = [
     "GaussianParameters",
     "column_spread",
     "default_spread",
+    "load_dense",
     "log_gamma_ratio",
     "sum_by_label",
     "table_length",
@@ -93,15 +92,9 @@ def sum_by_label(Y: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarr
     return one_hot.T @ Y
 
 
-@implements(load, hot=True)
-def _load_dense(model, table, data, i):
-    if not (isinstance(data, types.Array) and isinstance(model, types.NamedTuple) and "inverse_scale" in model.fields):
-        return None
-
-    def impl(model, table, data, i):
-        row = table.row
-        for j in range(len(row)):
-            row[j] = (data[i, j] - model.origin[j]) * model.inverse_scale[j]
-        return row
-
-    return impl
+def load_dense(model, table, data, i):
+    """The verb ``load`` of both Gaussians: row i in internal units."""
+    row = table.row
+    for j in range(len(row)):
+        row[j] = (data[i, j] - model.origin[j]) * model.inverse_scale[j]
+    return row
