@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numba
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.stats import invgamma, multivariate_t
 from scipy.stats import t as student
 
 import hashmix as hm
+from hashmix.components import gaussian
 from hashmix.components.contract import add, clear, load, log_marginal, log_predictive, log_predictive_without, merge, remove
 from hashmix.validation import as_rows
 
@@ -102,7 +104,9 @@ def test_log_marginal_is_the_sum_of_predictives(family):
 
 @pytest.mark.parametrize("family", ["diagonal", "full"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_kernels_agree_with_array_code(family, dtype):
+@pytest.mark.parametrize("table_limit", [65536, 3])
+def test_kernels_agree_with_array_code(family, dtype, table_limit, monkeypatch):
+    monkeypatch.setattr(gaussian, "_TABLE_LIMIT", table_limit)  # sizes beyond the look-up tables are computed
     component = make(family)
     X = as_rows((np.random.default_rng(3).normal(size=(60, D)) * 3).astype(dtype))
     model = component.model(X)
@@ -125,6 +129,14 @@ def test_kernels_agree_with_array_code(family, dtype):
     _merge(model, table, 0, 1, 2)
     union = component.statistics(model, X[1:], np.zeros(59, int), 1)
     assert _log_marginal(model, table, 2) == pytest.approx(component.log_marginals(model, union)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("h", [0.5, 5.5])
+@pytest.mark.parametrize("z", [7.0, 1999.0, 2010.0, 1e5, 3e6])
+def test_log_gamma_ratio(z, h):
+    with mpmath.workdps(40):
+        exact = float(mpmath.loggamma(z) - mpmath.loggamma(mpmath.mpf(z) - h))
+    assert gaussian.log_gamma_ratios(np.array([z]), h)[0] == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("family", ["diagonal", "full"])

@@ -10,7 +10,6 @@ from scipy.special import gammaln
 
 from hashmix.compiling import helper, hot_helper, implements
 from hashmix.components.contract import (
-    Component,
     DenseTable,
     add,
     derive,
@@ -22,6 +21,7 @@ from hashmix.components.contract import (
 )
 from hashmix.components.gaussian import (
     ROW_BLOCK,
+    GaussianComponent,
     GaussianParameters,
     column_spread,
     default_spread,
@@ -55,7 +55,7 @@ class DiagonalModel(NamedTuple):
     marginal_constants: np.ndarray
 
 
-class DiagonalGaussian(Component):
+class DiagonalGaussian(GaussianComponent):
     """Gaussian clusters with a diagonal covariance.
 
     Column d of a cluster has precision λ_d ~ Gamma(shape, rate_d) and mean μ_d | λ_d ~ N(mean_d, 1/(kappa λ_d)).
@@ -187,20 +187,6 @@ class DiagonalGaussian(Component):
         # The expected variance is b/(a−1); where that is infinite (a ≤ 1), the inverse of the expected precision.
         variance = b / np.where(a > 1.0, a - 1.0, a)
         return GaussianParameters(model.origin + m / model.inverse_scale, variance / model.inverse_scale**2)
-
-    def log_densities(self, parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-        out = np.empty((len(X), len(parameters.means)))
-        for start in range(0, len(X), ROW_BLOCK):
-            block = X[start : start + ROW_BLOCK]
-            for c, (mean, variance) in enumerate(zip(*parameters, strict=True)):
-                out[start : start + ROW_BLOCK, c] = -0.5 * (
-                    ((block - mean) ** 2 / variance).sum(axis=1) + np.log(variance).sum() + len(mean) * _LOG_2PI
-                )
-        return out
-
-    def draw_rows(self, parameters: GaussianParameters, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        noise = rng.standard_normal((len(labels), parameters.means.shape[1]))
-        return parameters.means[labels] + np.sqrt(parameters.covariances[labels]) * noise
 
 
 def _predictive_constants(model: DiagonalModel, n: np.ndarray) -> np.ndarray:

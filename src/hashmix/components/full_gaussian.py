@@ -11,7 +11,6 @@ from scipy.special import multigammaln
 
 from hashmix.compiling import helper, hot_helper, implements
 from hashmix.components.contract import (
-    Component,
     DenseTable,
     add,
     derive,
@@ -23,6 +22,7 @@ from hashmix.components.contract import (
 )
 from hashmix.components.gaussian import (
     ROW_BLOCK,
+    GaussianComponent,
     GaussianParameters,
     column_spread,
     default_spread,
@@ -38,7 +38,6 @@ from hashmix.validation import bad_parameter, check_number, check_vector
 __all__ = ["FullGaussian"]
 
 _LOG_PI = math.log(math.pi)
-_LOG_2PI = math.log(2.0 * math.pi)
 
 
 class FullModel(NamedTuple):
@@ -56,7 +55,7 @@ class FullModel(NamedTuple):
     marginal_constants: np.ndarray
 
 
-class FullGaussian(Component):
+class FullGaussian(GaussianComponent):
     """Gaussian clusters with a full covariance.
 
     A cluster has covariance Σ ~ inverse-Wishart(dof, scale) and mean μ | Σ ~ N(mean, Σ / kappa).
@@ -206,25 +205,6 @@ class FullGaussian(Component):
         divisor = np.where(dof > d + 1, dof - d - 1, dof)[:, None, None]
         units = model.inverse_scale * model.inverse_scale[:, None]
         return GaussianParameters(model.origin + m / model.inverse_scale, scale / divisor / units)
-
-    def log_densities(self, parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-        d = X.shape[1]
-        factors = np.linalg.cholesky(parameters.covariances)
-        out = np.empty((len(X), len(parameters.means)))
-        for start in range(0, len(X), ROW_BLOCK):
-            block = X[start : start + ROW_BLOCK]
-            for c, (mean, factor) in enumerate(zip(parameters.means, factors, strict=True)):
-                w = solve_triangular(factor, (block - mean).T, lower=True)
-                log_determinant = 2.0 * np.log(np.diagonal(factor)).sum()
-                out[start : start + ROW_BLOCK, c] = -0.5 * ((w * w).sum(axis=0) + log_determinant + d * _LOG_2PI)
-        return out
-
-    def draw_rows(self, parameters: GaussianParameters, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        rows = rng.standard_normal((len(labels), parameters.means.shape[1]))
-        for c in np.unique(labels):
-            mine = labels == c
-            rows[mine] = parameters.means[c] + rows[mine] @ np.linalg.cholesky(parameters.covariances[c]).T
-        return rows
 
 
 def _check_scale(scale: Any, d: int) -> np.ndarray:

@@ -6,12 +6,15 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from hashmix.compiling import helper
+from hashmix.components.contract import Component
 
 __all__ = [
+    "GaussianComponent",
     "GaussianParameters",
     "column_spread",
     "default_spread",
@@ -22,6 +25,7 @@ __all__ = [
     "to_internal",
 ]
 
+_LOG_2PI = math.log(2.0 * math.pi)
 _TABLE_LIMIT = 65536
 ROW_BLOCK = 8192
 
@@ -31,6 +35,29 @@ class GaussianParameters(NamedTuple):
 
     means: np.ndarray
     covariances: np.ndarray
+
+
+class GaussianComponent(Component):
+    """What does not depend on how covariances are stored."""
+
+    def log_densities(self, parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+        out = np.empty((len(X), len(parameters.means)))
+        for c, (mean, covariance) in enumerate(zip(*parameters, strict=True)):
+            diagonal = covariance.ndim == 1
+            root = np.sqrt(covariance) if diagonal else np.linalg.cholesky(covariance)
+            log_root = np.log(root if diagonal else np.diagonal(root)).sum()
+            for start in range(0, len(X), ROW_BLOCK):
+                offset = X[start : start + ROW_BLOCK] - mean
+                w = offset / root if diagonal else solve_triangular(root, offset.T, lower=True).T
+                out[start : start + ROW_BLOCK, c] = -0.5 * (w * w).sum(axis=1) - log_root - 0.5 * len(mean) * _LOG_2PI
+        return out
+
+    def draw_rows(self, parameters: GaussianParameters, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noise = rng.standard_normal((len(labels), parameters.means.shape[1]))
+        if parameters.covariances.ndim == 2:
+            return parameters.means[labels] + np.sqrt(parameters.covariances[labels]) * noise
+        roots = np.linalg.cholesky(parameters.covariances)
+        return parameters.means[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
 
 
 def table_length(n: int) -> int:
