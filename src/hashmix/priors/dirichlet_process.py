@@ -65,7 +65,7 @@ class DirichletProcess(PartitionPrior):
         --------
         >>> import hashmix as hm
         >>> hm.priors.DirichletProcess.from_expected_clusters(5, n_samples=100).concentration
-        1.0...
+        0.9475...
         """
         from scipy.optimize import brentq  # here, for it is slow to import and rarely needed
 
