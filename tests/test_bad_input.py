@@ -148,6 +148,27 @@ def test_bad_n_draws_and_moves():
         hm.moves.SDDS("size")
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_columns_beyond_floating_point(scale):
+    with pytest.raises(ValueError, match="must vary by amounts between 1e-150 and 1e150"):
+        run(GOOD * scale)
+
+
+def test_hyperparameters_far_from_the_data():
+    narrow = hm.components.DiagonalGaussian(mean=0.0, kappa=1.0, shape=2.0, rate=1e-18)
+    with pytest.warns(UserWarning, match="more than the 1e6 that float64 sums can resolve"):
+        run(GOOD, component=narrow)
+    hopeless = hm.components.DiagonalGaussian(mean=0.0, kappa=1.0, shape=2.0, rate=1e-200)
+    wide = np.random.default_rng(0).normal(size=(30, 8)) * 1e10
+    with pytest.warns(UserWarning, match="check the component"), pytest.raises(ValueError, match="no finite log joint"):
+        run(wide, component=hopeless)
+
+
+def test_large_seeds():
+    model = hm.SplitMergeMixture(n_draws=3, n_warmup=2, random_state=2**40).fit(GOOD)
+    assert model.sample(3)[0].shape == (3, 2)
+
+
 def test_predict_checks_its_input():
     model = fit(GOOD)
     with pytest.raises(ValueError, match="X has 3 features, but SplitMergeMixture is expecting 2 features"):

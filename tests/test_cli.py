@@ -21,7 +21,7 @@ def table(tmp_path, three_blobs, monkeypatch):
 def test_fit(table, capsys, tmp_path):
     assert main(["fit", "blobs.csv", "--draws", "20", "--warmup", "40", "--seed", "1", "--chains", "1"]) == 0
     out = capsys.readouterr().out
-    assert "60 rows × 2 columns: 3 clusters" in out
+    assert "60 rows, 2 columns: 3 clusters" in out
     folder = tmp_path / "blobs-clusters"
     assert sorted(p.name for p in folder.iterdir()) == ["clusters.png", "labels.csv", "summary.json", "trace.png"]
     labels = np.loadtxt(folder / "labels.csv", delimiter=",", skiprows=1, dtype=int)
@@ -66,7 +66,7 @@ def test_fit(table, capsys, tmp_path):
         (["blobs.csv", "--component", "cauchy"], "'component' parameter of SplitMergeMixture must be one of"),
         (["blobs.csv", "--moves", "nuts"], "'moves' parameter"),
         (["blobs.csv", "--draws", "0"], "'n_draws' parameter"),
-        (["blobs.csv", "--out", "no/such/folder", "--draws", "2", "--warmup", "1"], "--out must be inside an existing folder"),
+        (["blobs.csv", "--out", "no/such/folder"], "--out must be inside an existing folder"),
         (["blobs.csv", "--out", "blobs.csv"], "--out must be a folder"),
     ],
 )

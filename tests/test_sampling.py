@@ -112,6 +112,11 @@ def test_time_that_ends_during_warmup_leaves_one_state(three_blobs):
     assert posterior.labels.shape == (2, 1, 60)
 
 
+def test_max_seconds_before_the_first_of_thinned_draws(three_blobs):
+    with pytest.warns(UserWarning, match=r"after \d+ sweeps, before the first draw"):
+        hm.sample(three_blobs[0], n_draws=5, thin=10**9, max_seconds=0.3)
+
+
 def test_interrupt_returns_the_draws_so_far(three_blobs):
     """What Ctrl-C does: a KeyboardInterrupt in the main thread while chains run."""
     X, _ = three_blobs

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.moves.restricted import gather
 from hashmix.rng import stream
 from hashmix.state import State
 from tests.conftest import MOVES, name
@@ -21,6 +23,28 @@ def test_state_checks_after_many_moves(move, family, seed):
         move.apply(state, stream(seed, step), 20 if name(move) != "Gibbs()" else 1)
         hm.moves.Gibbs().apply(state, stream(seed, step, 1))
         state.check(1e-8)
+
+
+@numba.njit
+def _gather(arrays, first, second, u, v):
+    return gather(arrays, first, second, u, v)
+
+
+@pytest.mark.parametrize("n_labels", [2, 50])
+def test_gather_lists_members_in_order(n_labels, seed):
+    """Both ways of gathering (all labels are read, or members are sorted) give the members by increasing index."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 1))
+    state = State(
+        X, hm.components.resolve_component("gaussian", X), hm.priors.DirichletProcess(1.0), rng.integers(0, n_labels, 400)
+    )
+    hm.moves.Gibbs().apply(state, stream(seed))  # members are no longer in order
+    labels = state.partition.labels
+    u, v = 3, int(np.flatnonzero(labels != labels[3])[0])
+    for second in (labels[u], labels[v]):
+        m = _gather(state.arrays, labels[u], second, u, v)
+        expected = np.flatnonzero((labels == labels[u]) | (labels == second))
+        assert state.scratch.points[:m].tolist() == [i for i in expected if i not in (u, v)]
 
 
 def test_slots_grow_when_clusters_multiply():

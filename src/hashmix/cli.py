@@ -86,6 +86,8 @@ def _fit(options: argparse.Namespace) -> int:
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")
+    if not folder.resolve().parent.is_dir():
+        raise ValueError(f"--out must be inside an existing folder. Got {str(folder)!r} instead.")
     model = SplitMergeMixture(
         component=options.component,
         prior=options.prior,
@@ -105,7 +107,7 @@ def _fit(options: argparse.Namespace) -> int:
     summary = _summary(model, options.data, names, seconds)
     written = _write(folder, model, X, summary)
     shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
-    print(f"{X.shape[0]} rows × {X.shape[1]} columns: {model.n_clusters_} clusters in {seconds:.1f} s")
+    print(f"{X.shape[0]} rows, {X.shape[1]} columns: {model.n_clusters_} clusters in {seconds:.1f} s")
     print(f"posterior of the number of clusters: {shares}")
     print(f"wrote {', '.join(written)} to {folder}")
     return 0
@@ -147,14 +149,11 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
 
 def _write(folder: Path, model: Any, X: np.ndarray, summary: dict[str, Any]) -> list[str]:
     """Write all results beside the folder first, then move them in: never half a result."""
-    parent = folder.resolve().parent
-    if not parent.is_dir():
-        raise ValueError(f"--out must be inside an existing folder. Got {str(folder)!r} instead.")
-    temporary = Path(tempfile.mkdtemp(dir=parent, prefix=f".{folder.name}-"))
+    temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
     try:
         lines = "".join(f"{row},{label}\n" for row, label in enumerate(model.labels_))
-        (temporary / "labels.csv").write_text("row,label\n" + lines)
-        (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        (temporary / "labels.csv").write_text("row,label\n" + lines, encoding="utf-8")
+        (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _pictures(temporary, model, X)
         written = sorted(path.name for path in temporary.iterdir())
         folder.mkdir(exist_ok=True)

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hashmix.components import Component, informative_columns, resolve_component
@@ -168,7 +167,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         )
         self.labels_ = self.posterior_.point_estimate().astype(np.intp)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self.n_iter_ = max(1, self.n_warmup + self.thin * self.posterior_.n_draws)
+        self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
         self._model = self.component_.model(used)
         self._stats = self.component_.statistics(self._model, used, self.labels_, self.n_clusters_)
         self._set_weights(prior)
@@ -289,10 +288,10 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n_samples = check_integer(type(self).__name__, "n_samples", n_samples, low=1)
-        if isinstance(self.random_state, np.random.Generator):
-            rng = self.random_state
+        if isinstance(self.random_state, np.random.RandomState):
+            rng = np.random.default_rng(self.random_state.randint(2**31 - 1))
         else:
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+            rng = np.random.default_rng(self.random_state)
         clusters = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
         rows = np.tile(self._template, (n_samples, 1))
         for start in range(0, n_samples, 4096):

@@ -72,7 +72,7 @@ def sample(
     init : str, array of labels, or a sequence of these with one entry per chain
         Where chains start: "single" (one cluster; also "auto"), "singletons", or labels of shape (n_samples,).
     max_seconds : float, optional
-        Stop after this time with the draws so far.
+        Stop after this time (compilation not counted) with the draws so far.
     n_jobs : int, optional
         Threads to run chains in; None or -1 for one per processor. Does not change the result.
     progress : bool, default=False
@@ -120,18 +120,24 @@ def sample(
         "moves": repr(schedule),
         "n_warmup": n_warmup,
         "thin": thin,
-        "random_state": random_state if isinstance(random_state, int) else None,
+        "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "hashmix_version": version("hashmix"),
     }
     record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings)
     model = component.model(X)
+    states = [State(X, component, prior, start, model=model) for start in starts]
+    if not np.isfinite([state.log_joint() for state in states]).all():
+        raise ValueError("The starting partition has no finite log joint: X lies too far outside what the component expects.")
+    for move, _ in schedule:  # no work, but compiled: max_seconds is for sampling
+        move.run_units(stream(0), states[0].arrays, states[0].target, 0, 0, np.zeros(4, np.int64))
     begin = time.perf_counter()
-    chains = []
-    for c in range(n_chains):
-        state = State(X, component, prior, starts[c], model=model)
-        chains.append(_Chain(c, keys[c], state, schedule, record, n_warmup, thin, begin))
+    chains = [
+        _Chain(c, key, state, schedule, record, n_warmup, thin, begin)
+        for c, (key, state) in enumerate(zip(keys, states, strict=True))
+    ]
     deadline = None if max_seconds is None else begin + max_seconds
     stopped_by = _run(chains, n_workers, deadline, progress)
+    settings["n_sweeps"] = max(chain.sweeps for chain in chains)
     return _finish(record, chains, stopped_by)
 
 
@@ -240,8 +246,8 @@ def _finish(record: Posterior, chains: list[_Chain], stopped_by: str | None) -> 
         for chain in chains:
             chain.write_draw()
         warnings.warn(
-            f"{word} after {chains[0].sweeps} of {chains[0].n_warmup} warm-up sweeps: the state reached is returned as the "
-            "only draw, and is not a sample from the posterior.",
+            f"{word} after {chains[0].sweeps} sweeps, before the first draw: the state reached is returned as the only draw, "
+            "and is not a sample from the posterior.",
             UserWarning,
             stacklevel=3,
         )

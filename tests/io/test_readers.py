@@ -45,6 +45,8 @@ def test_columns_by_name(tmp_path):
         ("a.csv", b"u,v\n1,2\n3\n", "Line 3 of a.csv has 1 values, the first has 2"),
         ("a.csv", b"u,v\n1,2\n3,x\n", r"Column 'v' of a.csv is not numeric \(line 3: 'x'\): choose others with --columns"),
         ("a.csv", b"u,v\n1,\n", "Column 'v' of a.csv is not numeric"),
+        ("a.csv", b"1,NA\n2,3\n", "The first line of a.csv must be all names or all numbers. Got '1,NA' instead"),
+        ("a.csv", b'u,v\n1,"' + b"2" * 200_000 + b"\n", "is not a table of comma-separated values"),
         ("a.npy", b"not numpy", "is not a NumPy file of plain arrays"),
         ("a.npz", b"PK\x03\x04broken", "is not a NumPy file of plain arrays"),
         ("a.parquet", b"not parquet", "is not a Parquet file"),

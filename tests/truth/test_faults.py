@@ -26,9 +26,9 @@ FAULTS = {
         "hm.moves.RGSM(n_scans=1)",
     ),
     "a size factor is forgotten": (
-        "moves/restricted.py",
-        "log_odds += log_join_odds(prior, table.sizes[there], table.sizes[here] - 1)",
-        "log_odds += log_join_odds(prior, table.sizes[there], table.sizes[here])",
+        "priors/contract.py",
+        "sizes = log_size_weight(prior, a) + log_size_weight(prior, b) - log_size_weight(prior, a + b)",
+        "sizes = log_size_weight(prior, a) - log_size_weight(prior, a + b)",
         "hm.moves.RGSM(n_scans=0)",
     ),
     "K is off by one in the split ratio": (

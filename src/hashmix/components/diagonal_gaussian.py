@@ -31,6 +31,7 @@ from hashmix.components.gaussian import (
     sum_by_label,
     table_length,
     to_internal,
+    warn_if_out_of_range,
 )
 from hashmix.validation import check_number, check_vector
 
@@ -69,7 +70,7 @@ class DiagonalGaussian(GaussianComponent):
     shape : float
         Shape of the precisions' Gamma prior: worth ``2 * shape`` observations.
     rate : float or array of shape (n_features,)
-        Its rate: ``rate / shape`` is the variance expected within a cluster.
+        Its rate: ``rate / (shape - 1)`` is the variance expected within a cluster.
 
     Examples
     --------
@@ -102,11 +103,11 @@ class DiagonalGaussian(GaussianComponent):
         --------
         >>> import numpy as np, hashmix as hm
         >>> hm.components.DiagonalGaussian.from_data(np.array([[0.0, 0.0], [10.0, 2.0]])).rate
-        array([5. , 0.2])
+        array([2.5, 0.1])
         """
         mean, variance = column_spread(X)
         within, kappa = default_spread(X.shape[1])
-        return cls(mean=mean, kappa=kappa, shape=2.0, rate=2.0 * within * variance)
+        return cls(mean=mean, kappa=kappa, shape=2.0, rate=within * variance)
 
     def model(self, X: np.ndarray) -> DiagonalModel:
         n, d = X.shape
@@ -131,6 +132,7 @@ class DiagonalGaussian(GaussianComponent):
             np.empty(0),
             np.empty(0),
         )
+        warn_if_out_of_range(model, X)
         return model._replace(
             predictive_constants=_predictive_constants(model, sizes), marginal_constants=_marginal_constants(model, sizes)
         )

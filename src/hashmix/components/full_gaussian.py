@@ -32,6 +32,7 @@ from hashmix.components.gaussian import (
     sum_by_label,
     table_length,
     to_internal,
+    warn_if_out_of_range,
 )
 from hashmix.validation import bad_parameter, check_number, check_vector
 
@@ -132,6 +133,7 @@ class FullGaussian(GaussianComponent):
             np.empty(0),
         )
         sizes = np.arange(table_length(n))
+        warn_if_out_of_range(model, X)
         return model._replace(
             predictive_constants=_predictive_constants(model, sizes), marginal_constants=_marginal_constants(model, sizes)
         )

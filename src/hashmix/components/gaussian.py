@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "sum_by_label",
     "table_length",
     "to_internal",
+    "warn_if_out_of_range",
 ]
 
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -89,8 +91,11 @@ def column_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     n = len(X)
     blocks = [X[start : start + ROW_BLOCK] for start in range(0, n, ROW_BLOCK)]
-    mean = sum(block.sum(axis=0, dtype=np.float64) for block in blocks) / n
-    variance = sum(((block - mean) ** 2).sum(axis=0) for block in blocks) / n
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        mean = sum(block.sum(axis=0, dtype=np.float64) for block in blocks) / n
+        variance = sum(((block - mean) ** 2).sum(axis=0) for block in blocks) / n
+    if not np.isfinite(variance).all() or (variance[X.max(axis=0) > X.min(axis=0)] < 1e-300).any():
+        raise ValueError("The columns of X must vary by amounts between 1e-150 and 1e150: rescale them.")
     # What rounding alone can leave of a constant column counts as constant.
     constant = variance <= (8 * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
     nominal = np.where(mean == 0.0, 1.0, (1e-3 * mean) ** 2)
@@ -110,6 +115,18 @@ def default_spread(n_features: int) -> tuple[float, float]:
 def to_internal(model: Any, X: np.ndarray) -> np.ndarray:
     """Rows in internal units."""
     return (X - model.origin) * model.inverse_scale
+
+
+def warn_if_out_of_range(model: Any, X: np.ndarray) -> None:
+    """Statistics are sums about one origin: where rows lie a million prior scales from it, rounding shows."""
+    farthest = (np.maximum(X.max(axis=0) - model.origin, model.origin - X.min(axis=0)) * model.inverse_scale).max()
+    if farthest > 1e6:
+        warnings.warn(
+            f"X spreads over {farthest:.0e} times the scale the component expects within a cluster, more than the 1e6 that "
+            "float64 sums can resolve: check the component's hyperparameters and X for outliers.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def sum_by_label(Y: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import csv
 import os
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +67,7 @@ def _positions(columns: Sequence[str] | None, names: list[str], path: Path) -> l
     for column in columns:
         if column in names:
             keep.append(names.index(column))
-        elif column.isdigit() and int(column) < len(names):
+        elif column.isdecimal() and int(column) < len(names):
             keep.append(int(column))
         else:
             raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(names[:20])}.")
@@ -112,11 +112,10 @@ def _read_parquet(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray
     keep = _positions(columns, table.column_names, path)
     out = np.empty((table.num_rows, len(keep)))
     for place, j in enumerate(keep):
-        column = table.column(j)
-        try:
-            out[:, place] = column.to_numpy()
-        except (TypeError, ValueError):
-            raise _not_numeric(path, table.column_names[j], str(column.type)) from None
+        column, kind = table.column(j), pyarrow.types
+        if not (kind.is_integer(column.type) or kind.is_floating(column.type) or kind.is_boolean(column.type)):
+            raise _not_numeric(path, table.column_names[j], str(column.type))
+        out[:, place] = column.to_numpy()
     return out, [table.column_names[j] for j in keep]
 
 
@@ -133,14 +132,18 @@ def _read_text(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, l
         if delimiter not in first and len(first.split()) > 1:
             delimiter = " "
         cells = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
-        header = not all(_is_number(cell) for cell in cells)
+        header = not any(_is_number(cell) for cell in cells)
+        if header is False and not all(_is_number(cell) for cell in cells):
+            raise ValueError(
+                f"The first line of {path.name} must be all names or all numbers. Got {first.strip()[:60]!r} instead."
+            )
         names = [cell.strip() for cell in cells] if header else [str(j) for j in range(len(cells))]
         keep = _positions(columns, names, path)
         rows: list[list[float]] = []
         if not header:
             file.seek(0)
         reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
-        for number, row in enumerate(reader, start=2 if header else 1):
+        for number, row in enumerate(_csv_rows(reader, path), start=2 if header else 1):
             if not row:
                 continue
             if len(row) != len(names):
@@ -153,6 +156,13 @@ def _read_text(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, l
     if not rows:
         raise ValueError(f"{path.name} has a header and no rows.")
     return np.array(rows), [names[j] for j in keep]
+
+
+def _csv_rows(reader: Iterable[list[str]], path: Path) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise ValueError(f"{path.name} is not a table of comma-separated values ({error}).") from None
 
 
 def _is_number(text: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -203,13 +202,13 @@ class Posterior:
         about = {"format": "hashmix-posterior-1", "moves": list(self.move_stats), "settings": self.settings}
         path = Path(path)
         # Written beside the target and moved there when complete: a reader never sees half a file.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("wb") as file:
                 np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
 
     @classmethod
