@@ -8,14 +8,13 @@ Prints one table, writes benchmarks/results/kernels.json. Ratios are taken in on
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import platform
 import time
-from pathlib import Path
 
 import numba
 import numpy as np
+from report import write_results
 
 import hashmix as hm
 from hashmix.compiling import borrowed
@@ -171,10 +170,7 @@ def main():
             print(name)
             for what, value in entry.items():
                 print(f"  {what:45s} {value:10.3f}" if value < 1 else f"  {what:45s} {value:10.0f}")
-    path = Path(__file__).parent / "results" / "kernels.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=2) + "\n")
-    print(f"wrote {path}")
+    write_results("kernels", results)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ Prints one table, writes benchmarks/results/memory.json.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
-from pathlib import Path
+
+from report import write_results
 
 CODE = """
 import resource, sys
@@ -44,10 +44,7 @@ def main():
         name = f"{family}, D = {d}, {dtype}: bytes a point beyond X and the draw"
         results[name] = float(ran.stdout) / n
         print(f"{name:75s} {results[name]:6.1f}")
-    path = Path(__file__).parent / "results" / "memory.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=2) + "\n")
-    print(f"wrote {path}")
+    write_results("memory", results)
 
 
 if __name__ == "__main__":

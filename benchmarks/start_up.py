@@ -7,13 +7,13 @@ Prints one table, writes benchmarks/results/start_up.json.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
+
+from report import write_results
 
 IMPORT = "import hashmix"
 FIT = """
@@ -47,10 +47,7 @@ def main():
     }
     for what, value in results.items():
         print(f"{what:60s} {value:6.2f}")
-    path = Path(__file__).parent / "results" / "start_up.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=2) + "\n")
-    print(f"wrote {path}")
+    write_results("start_up", results)
 
 
 if __name__ == "__main__":

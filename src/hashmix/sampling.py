@@ -81,8 +81,8 @@ def sample(
     Returns
     -------
     Posterior
-        The draws. Ctrl-C also returns the draws so far. When chains were stopped at different lengths, the longest
-        rectangle of chains and draws is kept.
+        The draws. Ctrl-C also returns the draws so far (a second one, while chains stop, aborts). When chains were
+        stopped at different lengths, the longest rectangle of chains and draws is kept.
 
     Examples
     --------
