@@ -22,6 +22,7 @@ __all__ = [
     "categorical",
     "chain_keys",
     "integer",
+    "mix",
     "numpy_generator",
     "shuffle",
     "stream",
@@ -42,7 +43,8 @@ class Stream(NamedTuple):
 
 
 @hot_helper
-def _mix(z):
+def mix(z):
+    """A bijection of 64-bit words that leaves no pattern."""
     z = (z ^ (z >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
     return z ^ (z >> _S31)
@@ -135,7 +137,7 @@ def categorical(rng, weights, k, total):
 @hot_helper
 def _uniform(state):
     state[1] += _ONE
-    return (_mix(state[0] + state[1] * _GOLDEN) >> _S11) * (1.0 / 9007199254740992.0)
+    return (mix(state[0] + state[1] * _GOLDEN) >> _S11) * (1.0 / 9007199254740992.0)
 
 
 @implements(integer, Stream, hot=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_rows", "bad_parameter", "check_choice", "check_integer", "check_number", "check_vector"]
+__all__ = ["as_rows", "bad_parameter", "check_choice", "check_integer", "check_number", "check_vector", "not_finite"]
 
 
 def bad_parameter(owner: str, name: str, allowed: str, given: Any) -> ValueError:
@@ -58,6 +58,11 @@ def check_vector(owner: str, name: str, value: Any, n_features: int, *, positive
     return np.broadcast_to(vector, n_features).astype(np.float64)
 
 
+def not_finite(value: Any, row: int, column: int) -> ValueError:
+    """The error for an entry of X that is NaN or infinite."""
+    return ValueError(f"X must hold finite numbers only. Got {value} in row {row}, column {column} instead.")
+
+
 def as_rows(X: Any, owner: str = "sample") -> np.ndarray:
     """A finite, C-contiguous, float32 or float64 matrix as a read-only view; copied only when it must be.
 
@@ -84,8 +89,7 @@ def as_rows(X: Any, owner: str = "sample") -> np.ndarray:
         finite = np.isfinite(array[start : start + 65536])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
-            value = array[start + row, column]
-            raise ValueError(f"X must hold finite numbers only. Got {value} in row {start + row}, column {column} instead.")
+            raise not_finite(array[start + row, column], start + row, column)
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,0 +1,180 @@
+"""Rows to hash, dense or sparse, behind two verbs: a row's non-zeros in feature order, and one feature's value.
+
+A :class:`FeatureMap` says what the features of a row are: its columns, centred and scaled, and for signed data split into
+a positive and a negative part. A dense and a sparse row with the same entries have the same features to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hashmix.compiling import implements
+from hashmix.validation import as_rows, bad_parameter, not_finite
+
+__all__ = ["DenseRows", "FeatureMap", "SparseRows", "as_hashable", "column_moments", "feature_value", "n_rows", "nonzeros"]
+
+#: Rows looked at in one go by array code.
+ROW_BLOCK = 16384
+
+
+class DenseRows(NamedTuple):
+    """A row-major matrix."""
+
+    values: np.ndarray
+
+
+class SparseRows(NamedTuple):
+    """Compressed sparse rows with increasing columns; explicit zeros count as zeros."""
+
+    values: np.ndarray
+    columns: np.ndarray
+    begins: np.ndarray
+    n_features: int
+
+
+class FeatureMap(NamedTuple):
+    """Feature j of a row is (x_j − origin_j) · scale_j; if ``signed``, its negative part is feature D + j instead."""
+
+    origin: np.ndarray
+    scale: np.ndarray
+    signed: bool
+
+
+def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
+    """Dense or sparse rows as kernels take them, checked; copied only when they must be."""
+    if not hasattr(X, "tocsr"):
+        return DenseRows(as_rows(X, owner))
+    matrix = X.tocsr()
+    if min(matrix.shape) < 1:
+        raise bad_parameter(owner, "X", "a matrix of at least one row and one column", f"shape {matrix.shape}")
+    if matrix.dtype.kind not in "buif":
+        raise bad_parameter(owner, "X", "a matrix of numbers", matrix.dtype)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    values = matrix.data if matrix.dtype in (np.float32, np.float64) else matrix.data.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise not_finite(values[bad[0]], row, int(matrix.indices[bad[0]]))
+    arrays = [values, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)]
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.flags.writeable = False
+    return SparseRows(*views, matrix.shape[1])
+
+
+def n_rows(rows: DenseRows | SparseRows) -> int:
+    """How many rows there are."""
+    return len(rows.begins) - 1 if isinstance(rows, SparseRows) else len(rows.values)
+
+
+def n_columns(rows: DenseRows | SparseRows) -> int:
+    """How many columns there are."""
+    return rows.n_features if isinstance(rows, SparseRows) else rows.values.shape[1]
+
+
+def smallest_entry(rows: DenseRows | SparseRows) -> tuple[float, int, int]:
+    """The least value in store, its row and its column."""
+    if isinstance(rows, SparseRows):
+        if len(rows.values) == 0:
+            return 0.0, 0, 0
+        at = int(rows.values.argmin())
+        return float(rows.values[at]), int(np.searchsorted(rows.begins, at, side="right")) - 1, int(rows.columns[at])
+    at = int(rows.values.argmin())
+    row, column = divmod(at, rows.values.shape[1])
+    return float(rows.values[row, column]), row, column
+
+
+def column_moments(rows: DenseRows | SparseRows) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every column."""
+    n, d = n_rows(rows), n_columns(rows)
+    if isinstance(rows, SparseRows):
+        values = rows.values.astype(np.float64)
+        mean = np.bincount(rows.columns, values, d) / n
+        deviations = np.bincount(rows.columns, (values - mean[rows.columns]) ** 2, d)
+        absent = n - np.bincount(rows.columns, minlength=d)
+        return mean, np.sqrt((deviations + absent * mean**2) / n)
+    mean = np.zeros(d)
+    for start in range(0, n, ROW_BLOCK):
+        mean += rows.values[start : start + ROW_BLOCK].sum(axis=0, dtype=np.float64)
+    mean /= n
+    variance = np.zeros(d)
+    for start in range(0, n, ROW_BLOCK):
+        variance += ((rows.values[start : start + ROW_BLOCK] - mean) ** 2).sum(axis=0)
+    return mean, np.sqrt(variance / n)
+
+
+def column_map(rows: DenseRows | SparseRows, center: bool, scale: bool, signed: bool) -> FeatureMap:
+    """The features of rows: columns about their means if ``center``, in standard deviations if ``scale``."""
+    d = n_columns(rows)
+    mean, deviation = column_moments(rows) if center or scale else (np.zeros(d), np.ones(d))
+    # A column of equal values carries no similarity: centred it is zero, and it needs no unit.
+    spread = np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
+    return FeatureMap(mean if center else np.zeros(d), 1.0 / spread if scale else np.ones(d), signed)
+
+
+def nonzeros(rows, i, features, columns, values):
+    """Write the non-zero features of row i and their values; return how many."""
+
+
+def feature_value(rows, i, features, feature):
+    """One feature of row i."""
+
+
+@implements(nonzeros, DenseRows)
+def _nonzeros_dense(rows, i, features, columns, values):
+    d = rows.values.shape[1]
+    found = 0
+    for j in range(d):
+        y = (rows.values[i, j] - features.origin[j]) * features.scale[j]
+        if y != 0.0:
+            columns[found] = j + d if features.signed and y < 0.0 else j
+            values[found] = abs(y)
+            found += 1
+    return found
+
+
+@implements(nonzeros, SparseRows)
+def _nonzeros_sparse(rows, i, features, columns, values):
+    d = rows.n_features
+    found = 0
+    for at in range(rows.begins[i], rows.begins[i + 1]):
+        j = rows.columns[at]
+        y = (rows.values[at] - features.origin[j]) * features.scale[j]
+        if y != 0.0:
+            columns[found] = j + d if features.signed and y < 0.0 else j
+            values[found] = abs(y)
+            found += 1
+    return found
+
+
+@implements(feature_value, DenseRows)
+def _value_dense(rows, i, features, feature):
+    d = rows.values.shape[1]
+    j = feature if feature < d else feature - d
+    y = (rows.values[i, j] - features.origin[j]) * features.scale[j]
+    if features.signed:
+        return max(y, 0.0) if feature < d else max(-y, 0.0)
+    return y
+
+
+@implements(feature_value, SparseRows)
+def _value_sparse(rows, i, features, feature):
+    d = rows.n_features
+    j = feature if feature < d else feature - d
+    low, high = rows.begins[i], rows.begins[i + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if rows.columns[middle] < j:
+            low = middle + 1
+        else:
+            high = middle
+    if low == rows.begins[i + 1] or rows.columns[low] != j:
+        return 0.0
+    y = (rows.values[low] - features.origin[j]) * features.scale[j]
+    if features.signed:
+        return max(y, 0.0) if feature < d else max(-y, 0.0)
+    return y

@@ -1,0 +1,89 @@
+"""Similarities of non-negative rows, and the probabilities of weighted MinHash that they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+
+from hashmix.validation import as_rows
+
+__all__ = ["collision_probability", "cut_probability", "sign_split", "weighted_jaccard"]
+
+
+def sign_split(X: Any) -> Any:
+    """Positive and negative parts side by side: D signed columns become 2D non-negative ones.
+
+    Examples
+    --------
+    >>> from hashmix.hashing import sign_split
+    >>> sign_split([[1.0, -2.0]])
+    array([[1., 0., 0., 2.]])
+    """
+    if hasattr(X, "tocsr"):
+        matrix = X.tocsr()
+        return csr_matrix(hstack([matrix.maximum(0), (-matrix).maximum(0)]))
+    X = as_rows(X, "sign_split")
+    return np.concatenate([np.maximum(X, 0.0), np.maximum(-X, 0.0)], axis=1)
+
+
+def _non_negative(rows: Any, owner: str) -> np.ndarray:
+    rows = as_rows(rows.toarray() if hasattr(rows, "tocsr") else np.atleast_2d(np.asarray(rows)), owner)
+    if rows.min() < 0.0:
+        raise ValueError(f"{owner} takes rows of entries ≥ 0 (see sign_split). Got {rows.min()} instead.")
+    return rows
+
+
+def weighted_jaccard(x: Any, y: Any) -> float:
+    """Σ min(x_j, y_j) / Σ max(x_j, y_j): the probability that a weighted MinHash of two rows is the same.
+
+    Two rows of zeros, which share a code of their own, have 1.
+
+    Examples
+    --------
+    >>> from hashmix.hashing import weighted_jaccard
+    >>> weighted_jaccard([2.0, 1.0, 0.0], [1.0, 1.0, 2.0])
+    0.4
+    """
+    owner = "weighted_jaccard"
+    return _jaccard(np.concatenate([_non_negative(x, owner), _non_negative(y, owner)]))
+
+
+def collision_probability(rows: Any) -> float:
+    """Σ_j min / Σ_j max over any number of rows: the probability that one weighted MinHash is the same for all of them.
+
+    Examples
+    --------
+    >>> from hashmix.hashing import collision_probability
+    >>> collision_probability([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    0.3333333333333333
+    """
+    return _jaccard(_non_negative(rows, "collision_probability"))
+
+
+def _jaccard(rows: np.ndarray) -> float:
+    most = float(rows.max(axis=0).sum())
+    return float(rows.min(axis=0).sum()) / most if most > 0.0 else 1.0
+
+
+def cut_probability(inside: Any, outside: Any) -> float:
+    """``Prob`` of the paper: Σ_j max(0, min over ``inside`` − max over ``outside``) / Σ_j max over both.
+
+    It is the exact probability that a dart thrown uniformly under the *envelope* of the rows (their largest value in every
+    feature) falls under every row inside and under none outside: the law of the envelope cut. It is **not**, as the paper
+    has it, the probability that the rows inside share a MinHash which no row outside has. That is larger, because the rows
+    inside may also agree on a later dart, after others fell under rows outside alone: with the sets {a}, {a} inside and
+    {b} outside, ``cut_probability`` is 1/2, while a MinHash separates them always (``docs/exactness.md``).
+
+    Examples
+    --------
+    >>> from hashmix.hashing import cut_probability
+    >>> cut_probability([[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0]])
+    0.5
+    """
+    inside, outside = _non_negative(inside, "cut_probability"), _non_negative(outside, "cut_probability")
+    envelope = float(np.maximum(inside.max(axis=0), outside.max(axis=0)).sum())
+    if envelope == 0.0:
+        raise ValueError("cut_probability needs a row that is not zero: no dart falls under an empty envelope.")
+    return float(np.maximum(0.0, inside.min(axis=0) - outside.max(axis=0)).sum()) / envelope
