@@ -53,9 +53,11 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("-o", "--out", metavar="FOLDER", help="where results go (default: DATA's name with -clusters)")
     fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
     fit.add_argument("--component", default="auto", help="auto, gaussian, gaussian-full (default: auto)")
-    fit.add_argument("--prior", default="dirichlet-process", help="default: dirichlet-process")
+    fit.add_argument("--prior", default="auto", help="default: dirichlet-process")
     fit.add_argument(
-        "--moves", default="split-merge", help="split-merge, sams, rgsm, sdds, random-split-merge, gibbs (default: split-merge)"
+        "--moves",
+        default="split-merge",
+        help="split-merge, sams, rgsm, sdds, random-split-merge, lshsm, minsm, gibbs (default: split-merge)",
     )
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
     fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")
@@ -194,7 +196,7 @@ def _warmup(options: argparse.Namespace) -> int:
         (family, move, dtype)
         for dtype in (np.float64, np.float32)
         for family in ("gaussian", "gaussian-full")
-        for move in (moves.Gibbs(), moves.SAMS(), moves.RGSM(), moves.RandomSplitMerge(), moves.SDDS())
+        for move in (moves.Gibbs(), moves.SAMS(), moves.SDDS(), moves.HashedGibbs(), moves.LSHSM(), moves.MinSM())
     ]
     rows = np.random.default_rng(0).normal(size=(20, 2))
     try:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hashmix.components import Component, informative_columns, resolve_component
 from hashmix.components.gaussian import GaussianParameters
+from hashmix.moves import default_prior, resolve_moves
 from hashmix.priors import resolve_prior
 from hashmix.sampling import sample
 from hashmix.validation import check_integer
@@ -35,12 +36,14 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         How a cluster makes data: "auto" (Gaussian with a full covariance up to 16 columns, diagonal above), "gaussian"
         (diagonal), "gaussian-full", or an object of :mod:`hashmix.components`. A string means defaults chosen from the
         data; columns with a single value are then left out.
-    prior : str or PartitionPrior, default="dirichlet-process"
+    prior : str or PartitionPrior, default="auto"
         How clusters share points: "dirichlet-process" (concentration learned), "pitman-yor",
-        "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`.
+        "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
+        flat for the published moves.
     moves : str, Move or list of (Move, weight), default="split-merge"
         The schedule: "split-merge" (both SAMS and RGSM proposals, and a Gibbs scan), "sams", "rgsm", "sdds",
-        "random-split-merge", "gibbs", or objects of :mod:`hashmix.moves`.
+        "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`; "published-lshsm" and
+        "published-minsm" follow the paper as printed, and warn that their draws are not from the posterior.
     n_draws : int, default=100
         Draws kept of each chain.
     n_warmup : int, default=200
@@ -98,7 +101,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     def __init__(
         self,
         component: Any = "auto",
-        prior: Any = "dirichlet-process",
+        prior: Any = "auto",
         moves: Any = "split-merge",
         n_draws: int = 100,
         n_warmup: int = 200,
@@ -149,12 +152,13 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self._columns = np.ones(X.shape[1], bool) if isinstance(self.component, Component) else informative_columns(X)
         used = X if self._columns.all() else X[:, self._columns]
         self.component_ = resolve_component(self.component, used, type(self).__name__)
-        prior = resolve_prior(self.prior, type(self).__name__)
+        schedule = resolve_moves(self.moves, type(self).__name__)
+        prior = resolve_prior(self.prior, type(self).__name__, default_prior(schedule))
         self.posterior_ = sample(
             used,
             self.component_,
             prior,
-            self.moves,
+            schedule,
             n_draws=self.n_draws,
             n_warmup=self.n_warmup,
             thin=self.thin,

@@ -21,6 +21,7 @@ __all__ = [
     "bernoulli",
     "categorical",
     "chain_keys",
+    "height",
     "integer",
     "mix",
     "numpy_generator",
@@ -134,6 +135,10 @@ def categorical(rng, weights, k, total):
     """Index c < k with probability ``weights[c] / total``; weights are non-negative and sum to total."""
 
 
+def height(rng, values, m, top):
+    """The least of the first m values that a uniform height between 0 and ``top``, the largest of them, does not exceed."""
+
+
 @hot_helper
 def _uniform(state):
     state[1] += _ONE
@@ -161,6 +166,16 @@ def _categorical(rng, weights, k, total):
             if left < 0.0:
                 return c
     return last  # only by rounding
+
+
+@implements(height, Stream)
+def _height(rng, values, m, top):
+    drawn = _uniform(rng.state) * top
+    least = top
+    for j in range(m):
+        if values[j] >= drawn:
+            least = min(least, values[j])
+    return least
 
 
 @helper

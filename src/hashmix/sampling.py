@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hashmix.components import Component, informative_columns, resolve_component
-from hashmix.moves import Move, Schedule, resolve_moves
+from hashmix.moves import Move, Schedule, default_prior, resolve_moves
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.progress import progress_bar
@@ -29,7 +29,7 @@ __all__ = ["sample"]
 def sample(
     X: Any,
     component: str | Component = "auto",
-    prior: str | PartitionPrior = "dirichlet-process",
+    prior: str | PartitionPrior = "auto",
     moves: str | Move | Sequence[tuple[Move, float]] = "split-merge",
     *,
     n_draws: int,
@@ -55,8 +55,9 @@ def sample(
     component : str or Component, default="auto"
         How a cluster makes data; see :func:`hashmix.components.resolve_component`. For a string, columns with a single
         value are left out: they say nothing about clusters.
-    prior : str or PartitionPrior, default="dirichlet-process"
-        How clusters share points; see :func:`hashmix.priors.resolve_prior`.
+    prior : str or PartitionPrior, default="auto"
+        How clusters share points; see :func:`hashmix.priors.resolve_prior`. "auto" is a Dirichlet process (and flat for the
+        published moves, whose ratio knows no prior).
     moves : str, Move or list of (Move, weight), default="split-merge"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
     n_draws : int
@@ -109,8 +110,8 @@ def sample(
         if not columns.all():
             X = as_rows(X[:, columns], owner)
     component = resolve_component(component, X, owner)
-    prior = resolve_prior(prior, owner)
     schedule = resolve_moves(moves, owner)
+    prior = resolve_prior(prior, owner, default_prior(schedule))
     starts = start_labels(init, len(X), n_chains, owner)
     keys = chain_keys(random_state, n_chains)
 
@@ -125,11 +126,14 @@ def sample(
     }
     record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings)
     model = component.model(X)
-    states = [State(X, component, prior, start, model=model) for start in starts]
+    states = [State(X, component, prior, start, model=model, key=key) for start, key in zip(starts, keys, strict=True)]
     if not np.isfinite([state.log_joint() for state in states]).all():
         raise ValueError("The starting partition has no finite log joint: X lies too far outside what the component expects.")
-    for move, _ in schedule:  # no work, but compiled: max_seconds is for sampling
-        move.run_units(stream(0), states[0].arrays, states[0].target, 0, 0, np.zeros(4, np.int64))
+    _warn_if_published(schedule)
+    # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
+    few = State(X[:2], component, prior, np.zeros(len(X[:2]), int), model=model)
+    for move, _ in schedule:
+        move.run_units(stream(0), few, 0, 0, np.zeros(4, np.int64))
     begin = time.perf_counter()
     chains = [
         _Chain(c, key, state, schedule, record, n_warmup, thin, begin)
@@ -166,6 +170,7 @@ class _Chain:
     def sweep(self, stop: threading.Event) -> None:
         """One sweep, and the draw it may end in; left in the middle when told to stop."""
         state = self.state
+        state.sweep = self.sweeps
         for m, (move, weight) in enumerate(self.schedule):
             times = int(weight)
             if times < weight:
@@ -263,6 +268,17 @@ def _finish(record: Posterior, chains: list[_Chain], stopped_by: str | None) -> 
         stacklevel=3,
     )
     return record.rectangle(kept, shortest)
+
+
+def _warn_if_published(schedule: Schedule) -> None:
+    published = [move.name for move, _ in schedule if not move.exact]
+    if published:
+        warnings.warn(
+            f"{' and '.join(published)} follows the paper as printed: the draws are not from the posterior, and are for "
+            "comparison only.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _move_names(schedule: Schedule) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hashmix.compiling import borrowed, kernel
 from hashmix.components.contract import Component, derive, log_marginal
+from hashmix.hashing.chain_tables import ChainTables
 from hashmix.partition import Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.priors.contract import PartitionPrior, PriorTable, log_prior
 
@@ -69,6 +70,10 @@ class State:
         Where the chain starts.
     model : optional
         ``component.model(data)``, when it is already there to be shared between chains.
+    hashed : ChainTables, optional
+        Hash tables to use, when they are already there.
+    key : int, default=0
+        Names the chain: hash functions are drawn from it.
 
     Examples
     --------
@@ -83,7 +88,16 @@ class State:
     >>> state.check()
     """
 
-    def __init__(self, data: Any, component: Component, prior: PartitionPrior, labels: Any, model: Any = None) -> None:
+    def __init__(
+        self,
+        data: Any,
+        component: Component,
+        prior: PartitionPrior,
+        labels: Any,
+        model: Any = None,
+        hashed: ChainTables | None = None,
+        key: int = 0,
+    ) -> None:
         labels = np.asarray(labels, dtype=np.int32)
         n = len(labels)
         labels, found = canonical_labels(labels, int(labels.max()) + 1)
@@ -91,6 +105,8 @@ class State:
         self.data = data
         self.component = component
         self.model = component.model(data) if model is None else model
+        self.hashed = ChainTables(data, key) if hashed is None else hashed
+        self.sweep = 0  # how many sweeps the sampler has made: what tables are refreshed by
         self.prior = prior
         self.concentration = prior.start_concentration
         self.partition = empty_partition(n, capacity)

@@ -15,9 +15,10 @@ from scipy.special import logsumexp
 
 from hashmix.compiling import implements
 from hashmix.components.contract import Component
+from hashmix.hashing.chain_tables import ChainTables
 from hashmix.moves.contract import Move
 from hashmix.priors.contract import PartitionPrior, log_prior
-from hashmix.rng import bernoulli, categorical, integer
+from hashmix.rng import bernoulli, categorical, height, integer
 from hashmix.state import State
 
 __all__ = ["Script", "exact_posterior", "partitions", "paths", "transition_matrix"]
@@ -77,6 +78,19 @@ def _categorical(rng, weights, k, total):
     rng.options[at] = possible
     rng.probabilities[at] = weights[chosen] / total
     return chosen
+
+
+@implements(height, Script)
+def _height(rng, values, m, top):
+    levels = np.unique(values[:m])
+    first = 1 if levels[0] <= 0.0 else 0
+    at = rng.cursor[0]
+    rng.cursor[0] += 1
+    rng.options[at] = len(levels) - first
+    chosen = first + rng.choices[at]
+    below = levels[chosen - 1] if chosen > 0 else 0.0
+    rng.probabilities[at] = (levels[chosen] - below) / top
+    return levels[chosen]
 
 
 def paths(run: Callable[[Script], Any]) -> Iterator[tuple[float, Any]]:
@@ -147,10 +161,11 @@ def exact_posterior(X: np.ndarray, component: Component, prior: PartitionPrior) 
     return dict(zip(every, p.tolist(), strict=True))
 
 
-def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: PartitionPrior) -> np.ndarray:
+def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: PartitionPrior, key: int = 0) -> np.ndarray:
     """The exact transition matrix of one application of a move, over ``partitions(len(X))``.
 
-    Every path through the compiled kernel is walked, so this is for 3 to 6 rows.
+    Every path through the compiled kernel is walked, so this is for 3 to 6 rows. The hash functions of a move that hashes
+    are those named by ``key``: an exact move is exact given any of them.
 
     Examples
     --------
@@ -166,11 +181,12 @@ def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: Pa
     every = partitions(len(X))
     index = {labels: i for i, labels in enumerate(every)}
     model = component.model(X)
+    hashed = ChainTables(X, key)
     matrix = np.zeros((len(every), len(every)))
     for i, labels in enumerate(every):
 
         def run(script: Script, labels: tuple[int, ...] = labels) -> int:
-            state = State(X, component, prior, labels, model=model)
+            state = State(X, component, prior, labels, model=model, hashed=hashed)
             move.apply(state, script)
             return index[tuple(state.labels().tolist())]
 

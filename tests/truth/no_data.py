@@ -14,6 +14,7 @@ from hashmix.components.contract import (
     Component,
     DenseTable,
     add,
+    collect,
     derive,
     load,
     log_marginal,
@@ -78,6 +79,7 @@ def _load(model, table, data, i):
 
 
 @implements(add, NoDataModel)
+@implements(collect, NoDataModel)
 def _add(model, table, slot, row):
     table.sizes[slot] += 1
 

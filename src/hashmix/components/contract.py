@@ -29,6 +29,7 @@ __all__ = [
     "DenseTable",
     "add",
     "clear",
+    "collect",
     "copy",
     "derive",
     "load",
@@ -57,6 +58,10 @@ def log_predictive_without(model, table, slot, row):
 
 def add(model, table, slot, row):
     """Add a row to a cluster's statistics, and bring what is derived from them up to date."""
+
+
+def collect(model, table, slot, row):
+    """Add a row to a cluster's additive statistics alone; :func:`derive` must follow before anything else is asked."""
 
 
 def remove(model, table, slot, row):

@@ -12,6 +12,7 @@ from hashmix.compiling import helper, hot_helper, implements
 from hashmix.components.contract import (
     DenseTable,
     add,
+    collect,
     derive,
     load,
     log_marginal,
@@ -312,6 +313,18 @@ def _add(model, table, slot, row):
         mean[j] += t * step
         rate[j] += c * t * t
     derived[2 * d] = _sum_log(rate)
+
+
+@implements(collect, DiagonalModel, hot=True)
+def _collect(model, table, slot, row):
+    d = len(row)
+    table.sizes[slot] += 1
+    stats = table.stats[slot]
+    sums, squares = stats[:d], stats[d:]
+    for j in range(d):
+        y = row[j]
+        sums[j] += y
+        squares[j] += y * y
 
 
 @implements(remove, DiagonalModel)

@@ -13,6 +13,7 @@ from hashmix.compiling import helper, hot_helper, implements
 from hashmix.components.contract import (
     DenseTable,
     add,
+    collect,
     derive,
     load,
     log_marginal,
@@ -380,6 +381,12 @@ def _add(model, table, slot, row):
     _add_to_sums(table.stats[slot], row, d, 1.0)
     _rank_one(derived, row, table.work, table.product, d, k / (k + 1.0))
     _move_mean(derived, table.work, d, 1.0 / (k + 1.0))
+
+
+@implements(collect, FullModel)
+def _collect(model, table, slot, row):
+    table.sizes[slot] += 1
+    _add_to_sums(table.stats[slot], row, len(row), 1.0)
 
 
 @implements(remove, FullModel)

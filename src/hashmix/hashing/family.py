@@ -51,6 +51,10 @@ class HashFamily(ABC):
         self.n_tables = check_integer(owner, "n_tables", n_tables, low=1)
         self.random_state = random_state
 
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.endswith("_"))
+        return f"{type(self).__name__}({settings})"
+
     @property
     def n_functions(self) -> int:
         """How many hash functions there are in all."""

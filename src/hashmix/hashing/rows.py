@@ -13,7 +13,19 @@ import numpy as np
 from hashmix.compiling import implements
 from hashmix.validation import as_rows, bad_parameter, not_finite
 
-__all__ = ["DenseRows", "FeatureMap", "SparseRows", "as_hashable", "column_moments", "feature_value", "n_rows", "nonzeros"]
+__all__ = [
+    "DenseRows",
+    "FeatureMap",
+    "SparseRows",
+    "all_features",
+    "as_hashable",
+    "column_map",
+    "feature_value",
+    "n_columns",
+    "n_rows",
+    "nonzeros",
+    "smallest_entry",
+]
 
 #: Rows looked at in one go by array code.
 ROW_BLOCK = 16384
@@ -43,7 +55,9 @@ class FeatureMap(NamedTuple):
 
 
 def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
-    """Dense or sparse rows as kernels take them, checked; copied only when they must be."""
+    """Dense or sparse rows as kernels take them, checked (unless they are so already); copied only when they must be."""
+    if isinstance(X, (DenseRows, SparseRows)):
+        return X
     if not hasattr(X, "tocsr"):
         return DenseRows(as_rows(X, owner))
     matrix = X.tocsr()
@@ -60,10 +74,10 @@ def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise not_finite(values[bad[0]], row, int(matrix.indices[bad[0]]))
     arrays = [values, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)]
-    views = [array.view() for array in arrays]
-    for view in views:
-        view.flags.writeable = False
-    return SparseRows(*views, matrix.shape[1])
+    for k, array in enumerate(arrays):
+        arrays[k] = array.view()
+        arrays[k].flags.writeable = False
+    return SparseRows(arrays[0], arrays[1], arrays[2], matrix.shape[1])
 
 
 def n_rows(rows: DenseRows | SparseRows) -> int:
@@ -124,6 +138,10 @@ def feature_value(rows, i, features, feature):
     """One feature of row i."""
 
 
+def all_features(rows, i, features, out):
+    """Write all features of row i, zeros too."""
+
+
 @implements(nonzeros, DenseRows)
 def _nonzeros_dense(rows, i, features, columns, values):
     d = rows.values.shape[1]
@@ -149,6 +167,13 @@ def _nonzeros_sparse(rows, i, features, columns, values):
             values[found] = abs(y)
             found += 1
     return found
+
+
+@implements(all_features, DenseRows)
+@implements(all_features, SparseRows)
+def _all_features(rows, i, features, out):
+    for f in range(len(out)):
+        out[f] = feature_value(rows, i, features, f)
 
 
 @implements(feature_value, DenseRows)

@@ -11,7 +11,7 @@ from hashmix.hashing.family import HashFamily, in_threads
 from hashmix.rng import chain_keys, integer, stream
 from hashmix.validation import bad_parameter, check_integer
 
-__all__ = ["TableArrays", "Tables", "another_from_bucket", "bucket_mate"]
+__all__ = ["TableArrays", "Tables", "another_from_bucket", "bucket_mate", "filled_bucket", "n_others", "turned"]
 
 
 class TableArrays(NamedTuple):
@@ -78,7 +78,7 @@ def _sort_into_buckets(codes, bucket, order):
 @helper
 def another_from_bucket(rng, tables, bucket, but):
     """A uniform row of a bucket other than ``but`` (pass −1 for any), or −1 when there is none."""
-    others = _n_others(tables, bucket, but)
+    others = n_others(tables, bucket, but)
     if others == 0:
         return -1
     row = tables.order[tables.begins[bucket] + integer(rng, others)]
@@ -87,7 +87,7 @@ def another_from_bucket(rng, tables, bucket, but):
 
 
 @helper
-def _n_others(tables, bucket, but):
+def n_others(tables, bucket, but):
     """How many rows a bucket holds besides ``but``."""
     if bucket < 0:
         return 0
@@ -107,35 +107,39 @@ def _holds(tables, bucket, row):
 
 
 @helper
-def bucket_mate(rng, tables, buckets, opposite, but):
-    """Locality-sensitive sampling: probe random tables until the bucket holds a row other than ``but``; a uniform such row.
+def filled_bucket(rng, tables, buckets, opposite, but):
+    """Probe random tables until the query's bucket holds a row other than ``but``; that bucket, or −1 when all are empty.
 
-    ``buckets`` has the query's bucket in every table; ``opposite``: look in the opposite ones. Returns −1 when all are
-    empty. A first table is probed; if it holds nothing, one of those that do is chosen: together, each of these is
-    equally likely.
+    ``buckets`` has the query's bucket in every table; ``opposite``: look in the opposite ones. A first table is probed; if
+    it holds nothing, one of those that do is chosen: together, each of these is equally likely.
     """
     n_tables = len(buckets)
-    mate = another_from_bucket(rng, tables, _turned(tables, buckets[integer(rng, n_tables)], opposite), but)
-    if mate >= 0:
-        return mate
+    bucket = turned(tables, buckets[integer(rng, n_tables)], opposite)
+    if n_others(tables, bucket, but) > 0:
+        return bucket
     filled = 0
     for t in range(n_tables):
-        if _n_others(tables, _turned(tables, buckets[t], opposite), but) > 0:
+        if n_others(tables, turned(tables, buckets[t], opposite), but) > 0:
             filled += 1
-    if filled == 0:
-        return -1
-    left = integer(rng, filled)
+    left = integer(rng, filled) if filled > 0 else -1
     for t in range(n_tables):
-        bucket = _turned(tables, buckets[t], opposite)
-        if _n_others(tables, bucket, but) > 0:
+        bucket = turned(tables, buckets[t], opposite)
+        if n_others(tables, bucket, but) > 0:
             if left == 0:
-                return another_from_bucket(rng, tables, bucket, but)
+                return bucket
             left -= 1
     return -1
 
 
 @helper
-def _turned(tables, bucket, opposite):
+def bucket_mate(rng, tables, buckets, opposite, but):
+    """Locality-sensitive sampling: a uniform row, other than ``but``, of :func:`filled_bucket`; −1 when there is none."""
+    return another_from_bucket(rng, tables, filled_bucket(rng, tables, buckets, opposite, but), but)
+
+
+@helper
+def turned(tables, bucket, opposite):
+    """A bucket, or the opposite one."""
     return tables.opposites[bucket] if opposite and bucket >= 0 else bucket
 
 
@@ -292,10 +296,10 @@ class Tables:
 
     def _buckets_of(self, query: Any, similar: bool) -> np.ndarray:
         """The buckets of a row that need not be in the tables; −1 where there is none."""
-        codes = self.family.codes(query if hasattr(query, "tocsr") else np.atleast_2d(np.asarray(query)))
+        codes: Any = self.family.codes(query if hasattr(query, "tocsr") else np.atleast_2d(np.asarray(query)))
         if codes.shape[1] != 1:
             raise bad_parameter("sample", "query", "the number of a row, or one row", f"{codes.shape[1]} rows")
-        wanted = codes[:, 0] if similar else self.family.opposite(codes[:, 0])
+        wanted: Any = codes[:, 0] if similar else self.family.opposite(codes[:, 0])
         buckets = np.full(self.n_tables, -1, np.int32)
         for t in range(self.n_tables):
             found = np.flatnonzero(self.bucket_codes[self.table_begins[t] : self.table_begins[t + 1]] == wanted[t])
@@ -303,7 +307,7 @@ class Tables:
                 buckets[t] = found[0] + self.table_begins[t]
         return buckets
 
-    def _row(self, i: int) -> int:
+    def _row(self, i: Any) -> int:
         if not -1 < i < len(self):
             raise bad_parameter("Tables", "query", f"the number of a row, 0 to {len(self) - 1}", i)
         return int(i)

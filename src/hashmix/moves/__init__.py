@@ -5,15 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hashmix.moves.bucket_cut import BucketCut
+from hashmix.moves.bucket_split import BucketSplit
 from hashmix.moves.contract import Move
+from hashmix.moves.dissimilar_split import DissimilarSplit
+from hashmix.moves.envelope_cut import EnvelopeCut
 from hashmix.moves.gibbs import Gibbs
+from hashmix.moves.hashed_gibbs import HashedGibbs
+from hashmix.moves.lshsm import LSHSM
+from hashmix.moves.minsm import MinSM
+from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
 from hashmix.moves.random_split_merge import RandomSplitMerge
 from hashmix.moves.rgsm import RGSM
 from hashmix.moves.sams import SAMS
 from hashmix.moves.sdds import SDDS
+from hashmix.moves.urn_merge import UrnMerge
 from hashmix.validation import bad_parameter, check_number
 
-__all__ = ["RGSM", "SAMS", "SDDS", "Gibbs", "Move", "RandomSplitMerge", "Schedule", "resolve_moves"]
+__all__ = [
+    "LSHSM",
+    "RGSM",
+    "SAMS",
+    "SDDS",
+    "BucketCut",
+    "BucketSplit",
+    "DissimilarSplit",
+    "EnvelopeCut",
+    "Gibbs",
+    "HashedGibbs",
+    "MinSM",
+    "Move",
+    "PublishedLSHSM",
+    "PublishedMinSM",
+    "RandomSplitMerge",
+    "Schedule",
+    "UrnMerge",
+    "default_prior",
+    "resolve_moves",
+]
 
 Schedule = list[tuple[Move, float]]
 
@@ -23,7 +52,11 @@ _SCHEDULES: dict[str, Callable[[], Schedule]] = {
     "rgsm": lambda: [(RGSM(n_scans=5), 1), (Gibbs(), 1)],
     "sdds": lambda: [(SDDS(), 1), (Gibbs(), 1)],
     "random-split-merge": lambda: [(RandomSplitMerge(), 1), (Gibbs(), 1)],
+    "lshsm": lambda: [(LSHSM(), 1), (Gibbs(), 1)],
+    "minsm": lambda: [(MinSM(), 1), (Gibbs(), 1)],
     "gibbs": lambda: [(Gibbs(), 1)],
+    "published-lshsm": lambda: [(PublishedLSHSM(), 100)],
+    "published-minsm": lambda: [(PublishedMinSM(), 100)],
 }
 
 
@@ -36,8 +69,9 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str =
     Parameters
     ----------
     moves : str, Move or list of (Move, weight)
-        "split-merge" (50 SAMS and 50 RGSM proposals with the nearest launch, and a Gibbs scan, a sweep), "sams", "rgsm",
-        "sdds", "random-split-merge" (one proposal and a Gibbs scan), "gibbs" (the scan alone), one move, or a list.
+        "split-merge" (50 SAMS and 50 RGSM proposals with the nearest launch, and a Gibbs scan, a sweep); "sams", "rgsm",
+        "sdds", "random-split-merge", "lshsm", "minsm" (the move once, and a Gibbs scan); "gibbs" (the scan alone);
+        "published-lshsm", "published-minsm" (100 proposals as the paper prints them: not exact); one move; or a list.
     owner : str
         Who asks, for the error message.
 
@@ -58,6 +92,18 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str =
     if not isinstance(moves, (list, tuple)) or not moves or not all(_is_pair(entry) for entry in moves):
         raise bad_parameter(owner, "moves", allowed, moves)
     return [(move, check_number(owner, f"moves (weight of {move.name})", weight)) for move, weight in moves]
+
+
+def default_prior(schedule: Schedule) -> str:
+    """The prior meant by "auto": a Dirichlet process, but flat for published moves, whose ratio is a likelihood alone.
+
+    Examples
+    --------
+    >>> from hashmix.moves import default_prior, resolve_moves
+    >>> default_prior(resolve_moves("minsm")), default_prior(resolve_moves("published-minsm"))
+    ('dirichlet-process', 'flat')
+    """
+    return "dirichlet-process" if all(move.exact for move, _ in schedule) else "flat"
 
 
 def _is_pair(entry: Any) -> bool:

@@ -1,7 +1,7 @@
 """The anchored split–merge kernel: two points, then a split if they are together, a merge if they are apart.
 
-The anchors are drawn without looking at the partition, so their law never enters the ratio. What differs between moves
-is the allocation law (:mod:`hashmix.moves.restricted`).
+What differs between moves is how the anchors are drawn (:mod:`hashmix.moves.anchors`) and the allocation law
+(:mod:`hashmix.moves.restricted`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from hashmix.compiling import borrowed, inlined, kernel
 from hashmix.components.contract import copy, log_marginal, merge
 from hashmix.moves.acceptance import accept
-from hashmix.moves.restricted import allocate, gather
+from hashmix.moves.anchors import draw_anchors, log_anchors_gain
+from hashmix.moves.restricted import allocate, blind, gather, log_blind
 from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
 from hashmix.priors.contract import log_split_ratio
-from hashmix.rng import integer
+from hashmix.rng import bernoulli
 
 __all__ = ["anchored_step", "commit_merge", "commit_split", "merge_bound", "run_anchored", "split_gain"]
 
@@ -67,25 +68,36 @@ def commit_merge(arrays, target, first, second, union):
 
 
 @inlined
-def anchored_step(rng, law, arrays, target, u, v, counts):
+def anchored_step(rng, anchors, law, arrays, target, u, v, counts):
     """Split or merge the clusters of anchors u ≠ v, by the allocation law; True when accepted."""
     partition = arrays.partition
     first, second = partition.labels[u], partition.labels[v]
     apart = first != second
+    n, k = len(partition.labels), n_clusters(partition)
     a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
-    counts[PROPOSED] += 1
     bound = 0.0
     if apart:
+        counts[PROPOSED] += 1
         bound = merge_bound(arrays, target, first, second, union)
+        bound -= log_anchors_gain(anchors, n, k - 1, partition.sizes[first], partition.sizes[second])
+        if blind(law):
+            bound += log_blind(law, partition.sizes[first], partition.sizes[second])
         if not accept(rng, bound):  # q ≤ 1: rejected already, without the forced pass
             return False
     else:
+        if anchors.split_rate < 1.0 and not bernoulli(rng, anchors.split_rate):
+            return False  # thinned out: a null move
+        counts[PROPOSED] += 1
         counts[SPLITS_PROPOSED] += 1
-    m = gather(arrays, first, second, u, v)
-    log_q = allocate(law, rng, arrays, target, u, v, a, b, m, apart)
-    log_ratio = max(bound, 0.0) + log_q if apart else split_gain(arrays, target, first, a, b) - log_q
-    if not accept(rng, log_ratio):
-        return False
+    if not (apart and blind(law)):
+        m = gather(arrays, first, second, u, v)
+        log_q = allocate(law, rng, arrays, target, u, v, a, b, m, apart)
+        log_ratio = max(bound, 0.0) + log_q
+        if not apart:
+            gain = log_anchors_gain(anchors, n, k, arrays.table.sizes[a], arrays.table.sizes[b])
+            log_ratio = split_gain(arrays, target, first, a, b) + gain - log_q
+        if not accept(rng, log_ratio):
+            return False
     if apart:
         commit_merge(arrays, target, first, second, union)
     else:
@@ -96,18 +108,16 @@ def anchored_step(rng, law, arrays, target, u, v, counts):
 
 
 @kernel
-def run_anchored(rng, law, arrays, target, begin, end, counts):
-    """Proposals number begin … end − 1 with uniform anchors; stops early when free slots run out."""
+def run_anchored(rng, anchors, law, arrays, target, begin, end, counts):
+    """Proposals number begin … end − 1; stops early when free slots run out."""
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
-    n = len(arrays.partition.labels)
-    if n < 2:
+    anchors, law = borrowed(anchors), borrowed(law)
+    if len(arrays.partition.labels) < 2:
         return end
     for step in range(begin, end):
         if n_spare(arrays.partition) < 3:
             return step
-        u = integer(rng, n)
-        v = integer(rng, n - 1)
-        if v >= u:
-            v += 1
-        anchored_step(rng, law, arrays, target, u, v, counts)
+        u, v = draw_anchors(rng, anchors, arrays.partition)
+        if u >= 0:
+            anchored_step(rng, anchors, law, arrays, target, u, v, counts)
     return end

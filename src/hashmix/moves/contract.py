@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.state import Arrays, State, Target
+from hashmix.state import State
 
 __all__ = ["Move"]
 
@@ -20,13 +20,16 @@ class Move(ABC):
     rule of its own: its kernel ends in :func:`hashmix.moves.acceptance.accept`, or draws from a full conditional.
     """
 
+    #: Whether it leaves the posterior invariant; False only for what the paper printed.
+    exact: bool = True
+
     @property
     def name(self) -> str:
         """What records and tables call it."""
         return type(self).__name__
 
     @abstractmethod
-    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
+    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         """Do units of work begin … end − 1; return where it stopped (before ``end`` when free slots ran out).
 
         ``counts`` (int64, 4) accumulates proposals, acceptances, and how many of each were splits.
@@ -59,11 +62,11 @@ class Move(ABC):
         while done < total and not stop():
             state.ensure_spare()
             chunk_end = min(total, done + self.units_per_call(state))
-            done = self.run_units(rng, state.arrays, state.target, done, chunk_end, counts)
+            done = self.run_units(rng, state, done, chunk_end, counts)
         return counts
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
         return f"{type(self).__name__}({settings})"
 
     def __eq__(self, other: Any) -> bool:

@@ -14,7 +14,7 @@ from hashmix.moves.contract import Move
 from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
 from hashmix.priors.contract import log_join_weight, log_new_weight
 from hashmix.rng import categorical
-from hashmix.state import Arrays, State, Target
+from hashmix.state import State
 
 __all__ = ["Gibbs"]
 
@@ -111,5 +111,5 @@ class Gibbs(Move):
     def units_per_call(self, state: State) -> int:
         return max(100, 2_000_000 // (state.n_clusters + 1))
 
-    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
-        return run_gibbs(rng, arrays, target, begin, end, counts)
+    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
+        return run_gibbs(rng, state.arrays, state.target, begin, end, counts)

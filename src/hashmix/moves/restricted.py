@@ -11,19 +11,26 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hashmix.compiling import hot_helper, inlined
-from hashmix.components.contract import add, clear, load, log_predictive, log_predictive_without, remove
+import numpy as np
+
+from hashmix.compiling import helper, hot_helper, inlined
+from hashmix.components.contract import add, clear, collect, derive, load, log_predictive, log_predictive_without, remove
 from hashmix.priors.contract import log_join_odds
-from hashmix.rng import bernoulli, shuffle
+from hashmix.rng import bernoulli, integer, shuffle
 
 __all__ = [
     "COINS",
+    "SCANS_FROM_BUCKET",
     "SCANS_FROM_COINS",
     "SCANS_FROM_NEAREST",
     "SEQUENTIAL",
+    "URN",
     "Law",
     "allocate",
+    "blind",
+    "fill_sides",
     "gather",
+    "log_blind",
     "restricted_scan",
     "sequential_pass",
     "toss_coins",
@@ -32,11 +39,18 @@ __all__ = [
 _LOG_2 = math.log(2.0)
 
 
+_NO_BUCKETS = np.empty((0, 1), np.int32)
+
+
 class Law(NamedTuple):
-    """An allocation law: its ``kind``, and how many restricted scans it makes before the recorded one."""
+    """An allocation law: its ``kind``, how many restricted scans it makes before the recorded one, and hash buckets.
+
+    ``buckets`` (n, n_tables) has the bucket of every point, for a launch from buckets.
+    """
 
     kind: int
-    n_scans: int
+    n_scans: int = 0
+    buckets: np.ndarray = _NO_BUCKETS
 
 
 # Kinds of laws. One type for all of them, so that one compiled kernel serves every anchored move.
@@ -44,6 +58,8 @@ COINS = 0  # fair coins: q = (1/2)^m
 SEQUENTIAL = 1  # one pass in a random order, each point joining a side with weight (prior weight) · (predictive)
 SCANS_FROM_COINS = 2  # fair coins, then n_scans restricted Gibbs scans, then one more, recorded
 SCANS_FROM_NEAREST = 3  # the same, from a launch where each point joins the anchor that alone predicts it better
+SCANS_FROM_BUCKET = 4  # the same, from a launch where the points in u's bucket of a random table join u, the others v
+URN = 5  # each point joins a side with probability proportional to its size: q = Γ(a) Γ(b) / Γ(a + b)
 
 
 # ---- gathering -----------------------------------------------------------------------------------------------------------
@@ -145,15 +161,47 @@ def sequential_pass(rng, arrays, target, u, a, b, m, forced, by_size):
     return log_q
 
 
-@inlined
-def toss_coins(rng, arrays, target, a, b, m):
-    """Deal the points to sides a and b by fair coins."""
+@helper
+def fill_sides(arrays, target, a, b, m):
+    """Put every point into the statistics of its side."""
     table, model = arrays.table, target.model
     points, sides = arrays.scratch.points, arrays.scratch.sides
     for j in range(m):
-        to_b = bernoulli(rng, 0.5)
-        sides[j] = 1 if to_b else 0
-        add(model, table, b if to_b else a, load(model, table, target.data, points[j]))
+        collect(model, table, b if sides[j] == 1 else a, load(model, table, target.data, points[j]))
+    derive(model, table, a)
+    derive(model, table, b)
+
+
+@inlined
+def toss_coins(rng, arrays, target, a, b, m):
+    """Deal the points to sides a and b by fair coins."""
+    for j in range(m):
+        arrays.scratch.sides[j] = 1 if bernoulli(rng, 0.5) else 0
+    fill_sides(arrays, target, a, b, m)
+
+
+@inlined
+def draw_from_urn(rng, arrays, target, a, b, m):
+    """Deal the points to sides a and b, each side's chance being its share of the points so far."""
+    of_a, of_b = arrays.table.sizes[a], arrays.table.sizes[b]
+    for j in range(m):
+        to_b = bernoulli(rng, of_b / (of_a + of_b))
+        arrays.scratch.sides[j] = 1 if to_b else 0
+        if to_b:
+            of_b += 1
+        else:
+            of_a += 1
+    fill_sides(arrays, target, a, b, m)
+
+
+@inlined
+def join_bucket(rng, law, arrays, target, u, a, b, m):
+    """Deal the points that share u's bucket, in a random table, to side a and the others to b."""
+    t = integer(rng, law.buckets.shape[1])
+    bucket = law.buckets[u, t]
+    for j in range(m):
+        arrays.scratch.sides[j] = 0 if law.buckets[arrays.scratch.points[j], t] == bucket else 1
+    fill_sides(arrays, target, a, b, m)
 
 
 @inlined
@@ -164,33 +212,47 @@ def join_nearest(arrays, target, a, b, m):
     for j in range(m):
         row = load(model, table, target.data, points[j])
         sides[j] = 1 if log_predictive(model, table, b, row) > log_predictive(model, table, a, row) else 0
-    for j in range(m):
-        add(model, table, b if sides[j] == 1 else a, load(model, table, target.data, points[j]))
+    fill_sides(arrays, target, a, b, m)
 
 
 # ---- laws ----------------------------------------------------------------------------------------------------------------
 
 
 @inlined
+def blind(law):
+    """Whether a law looks at sizes alone, so that :func:`log_blind` tells log q without a pass."""
+    return law.kind == COINS or law.kind == URN
+
+
+@helper
+def log_blind(law, of_a, of_b):
+    """Log q of a blind law that ends in sides of these sizes, anchors included."""
+    if law.kind == COINS:
+        return -(of_a + of_b - 2) * _LOG_2
+    return math.lgamma(of_a) + math.lgamma(of_b) - math.lgamma(of_a + of_b)
+
+
+@inlined
 def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
     """Deal ``scratch.points[:m]`` to slots a (with u) and b (with v) by a law; return log q.
 
-    Not forced, ``scratch.sides[:m]`` and the statistics of both slots describe the result.
+    Not forced, ``scratch.sides[:m]`` and the statistics of both slots describe the result. A blind law is never forced.
     """
-    if law.kind == COINS:
-        if not forced:
-            _begin(arrays, target, u, v, a, b)
-            toss_coins(rng, arrays, target, a, b, m)
-        return -m * _LOG_2
     if law.kind == SEQUENTIAL:
         shuffle(rng, arrays.scratch.points, m)
         _begin(arrays, target, u, v, a, b)
         return sequential_pass(rng, arrays, target, u, a, b, m, forced, True)
     _begin(arrays, target, u, v, a, b)
-    if law.kind == SCANS_FROM_NEAREST:
+    if law.kind == URN:
+        draw_from_urn(rng, arrays, target, a, b, m)
+    elif law.kind == SCANS_FROM_NEAREST:
         join_nearest(arrays, target, a, b, m)
+    elif law.kind == SCANS_FROM_BUCKET:
+        join_bucket(rng, law, arrays, target, u, a, b, m)
     else:
         toss_coins(rng, arrays, target, a, b, m)
+    if blind(law):
+        return log_blind(law, arrays.table.sizes[a], arrays.table.sizes[b])
     log_q = 0.0
     for scan in range(law.n_scans + 1):
         log_q = restricted_scan(rng, arrays, target, u, a, b, m, forced and scan == law.n_scans)

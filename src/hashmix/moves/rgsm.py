@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from hashmix.moves.anchored import run_anchored
+from hashmix.moves.anchors import UNIFORM_ANCHORS
 from hashmix.moves.contract import Move
 from hashmix.moves.restricted import SCANS_FROM_COINS, SCANS_FROM_NEAREST, Law
-from hashmix.state import Arrays, Target
+from hashmix.state import State
 from hashmix.validation import check_choice, check_integer
 
 __all__ = ["RGSM"]
@@ -39,6 +40,6 @@ class RGSM(Move):
         self.n_scans = check_integer("RGSM", "n_scans", n_scans, low=0)
         self.launch = check_choice("RGSM", "launch", launch, ["coins", "nearest"])
 
-    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
+    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         kind = SCANS_FROM_NEAREST if self.launch == "nearest" else SCANS_FROM_COINS
-        return run_anchored(rng, Law(kind, self.n_scans), arrays, target, begin, end, counts)
+        return run_anchored(rng, UNIFORM_ANCHORS, Law(kind, self.n_scans), state.arrays, state.target, begin, end, counts)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from hashmix.moves.anchored import run_anchored
+from hashmix.moves.anchors import UNIFORM_ANCHORS
 from hashmix.moves.contract import Move
 from hashmix.moves.restricted import SEQUENTIAL, Law
-from hashmix.state import Arrays, Target
+from hashmix.state import State
 
 __all__ = ["SAMS"]
 
@@ -24,5 +25,5 @@ class SAMS(Move):
     SAMS()
     """
 
-    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
-        return run_anchored(rng, Law(SEQUENTIAL, 0), arrays, target, begin, end, counts)
+    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
+        return run_anchored(rng, UNIFORM_ANCHORS, Law(SEQUENTIAL), state.arrays, state.target, begin, end, counts)

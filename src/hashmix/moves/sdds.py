@@ -20,34 +20,18 @@ from hashmix.moves.anchored import (
     merge_bound,
     split_gain,
 )
+from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.contract import Move
 from hashmix.moves.gibbs import normalise
 from hashmix.moves.restricted import gather, sequential_pass, toss_coins
 from hashmix.partition import n_clusters, n_spare, spare
 from hashmix.rng import bernoulli, categorical, integer
-from hashmix.state import Arrays, Target
+from hashmix.state import State
 from hashmix.validation import check_choice
 
 __all__ = ["SDDS"]
 
 _LOG_2 = math.log(2.0)
-
-
-@helper
-def _log_pair_probability(k):
-    """Log of one unordered pair out of k clusters."""
-    return math.log(2.0 / (k * (k - 1.0)))
-
-
-@helper
-def _uniform_pair(rng, partition):
-    """Two different clusters, uniformly."""
-    k = n_clusters(partition)
-    c = integer(rng, k)
-    other = integer(rng, k - 1)
-    if other >= c:
-        other += 1
-    return partition.active[c], partition.active[other]
 
 
 # ---- A: smart split, dumb merge ------------------------------------------------------------------------------------------
@@ -87,7 +71,7 @@ def _smart_split(rng, arrays, target, counts):
         return False  # a null move
     counts[SPLITS_PROPOSED] += 1
     log_q += _LOG_2 + _log_choice_of_split(arrays, target, whole, -1, -1)  # two labellings of the sides
-    if not accept(rng, split_gain(arrays, target, whole, a, b) + _log_pair_probability(k + 1) - log_q):
+    if not accept(rng, split_gain(arrays, target, whole, a, b) + log_pair_probability(k + 1) - log_q):
         return False
     commit_split(arrays, target, whole, a, b, -1, m)
     counts[SPLITS_ACCEPTED] += 1
@@ -100,10 +84,10 @@ def _dumb_merge(rng, arrays, target):
     k = n_clusters(partition)
     if k == 1:
         return False
-    first, second = _uniform_pair(rng, partition)
+    first, second = uniform_pair(rng, partition)
     a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
     bound = merge_bound(arrays, target, first, second, union)
-    bound += _LOG_2 + _log_choice_of_split(arrays, target, union, first, second) - _log_pair_probability(k)
+    bound += _LOG_2 + _log_choice_of_split(arrays, target, union, first, second) - log_pair_probability(k)
     if not accept(rng, bound):
         return False
     clear(target.model, arrays.table, a)
@@ -248,5 +232,5 @@ class SDDS(Move):
     def __init__(self, merge_weight: str = "marginal") -> None:
         self.merge_weight = check_choice("SDDS", "merge_weight", merge_weight, ["marginal", "bayes-factor"])
 
-    def run_units(self, rng: Any, arrays: Arrays, target: Target, begin: int, end: int, counts: np.ndarray) -> int:
-        return run_sdds(rng, self.merge_weight == "bayes-factor", arrays, target, begin, end, counts)
+    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
+        return run_sdds(rng, self.merge_weight == "bayes-factor", state.arrays, state.target, begin, end, counts)

@@ -19,8 +19,8 @@ _NAMES: dict[str, type[PartitionPrior]] = {
 }
 
 
-def resolve_prior(prior: str | PartitionPrior, owner: str = "sample") -> PartitionPrior:
-    """The prior a user means: an object as it is, a name with that prior's defaults.
+def resolve_prior(prior: str | PartitionPrior, owner: str = "sample", default: str = "dirichlet-process") -> PartitionPrior:
+    """The prior a user means: an object as it is, a name with that prior's defaults, "auto" for ``default``.
 
     Examples
     --------
@@ -30,6 +30,9 @@ def resolve_prior(prior: str | PartitionPrior, owner: str = "sample") -> Partiti
     """
     if isinstance(prior, PartitionPrior):
         return prior
+    if prior == "auto":
+        prior = default
     if not isinstance(prior, str) or prior not in _NAMES:
-        raise bad_parameter(owner, "prior", "one of " + ", ".join(map(repr, _NAMES)) + ", or a PartitionPrior", prior)
+        names = ", ".join(map(repr, ["auto", *_NAMES]))
+        raise bad_parameter(owner, "prior", f"one of {names}, or a PartitionPrior", prior)
     return _NAMES[prior]()

@@ -1,0 +1,58 @@
+"""The hash tables of one chain: built when a move first asks, drawn afresh as sweeps go by, never by looking at clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hashmix.hashing.family import HashFamily
+from hashmix.hashing.rows import DenseRows, FeatureMap, column_map
+from hashmix.hashing.tables import Tables
+
+__all__ = ["ChainTables"]
+
+
+class ChainTables:
+    """Tables over a chain's rows, one for each family that its moves ask for.
+
+    Parameters
+    ----------
+    data : ndarray
+        The rows.
+    key : int
+        Names the chain: the functions of a family are drawn from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.hashing import SignProjection
+    >>> from hashmix.hashing.chain_tables import ChainTables
+    >>> kept = ChainTables(np.random.default_rng(0).normal(size=(20, 2)), key=1)
+    >>> first = kept.tables(SignProjection(4, 2), generation=0)
+    >>> first is kept.tables(SignProjection(4, 2), generation=0)
+    True
+    """
+
+    def __init__(self, data: Any, key: int) -> None:
+        self.rows = DenseRows(data)
+        self.key = key
+        self._families: dict[str, HashFamily] = {}
+        self._tables: dict[str, tuple[int, Tables]] = {}
+        self._features: FeatureMap | None = None
+
+    def tables(self, family: HashFamily, generation: int) -> Tables:
+        """The tables of a family in a generation of its functions; the last generation asked for is kept."""
+        name = repr(family)
+        if name not in self._families:
+            family.random_state = self.key
+            self._families[name] = family.fit(self.rows)
+        kept = self._tables.get(name)
+        if kept is None or kept[0] != generation:
+            tables = Tables(self.rows, self._families[name].redrawn(self.rows, generation))
+            self._tables[name] = kept = (generation, tables)
+        return kept[1]
+
+    def features(self) -> FeatureMap:
+        """Non-negative features of the rows: the sign split of columns about their means, in standard deviations."""
+        if self._features is None:
+            self._features = column_map(self.rows, True, True, True)
+        return self._features

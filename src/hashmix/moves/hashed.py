@@ -1,0 +1,48 @@
+"""What moves that use hash tables have in common."""
+
+from __future__ import annotations
+
+from hashmix.hashing import HashFamily, SignProjection, Tables, WeightedMinHash
+from hashmix.moves.contract import Move
+from hashmix.state import State
+from hashmix.validation import check_choice, check_integer
+
+__all__ = ["HashedMove"]
+
+_FAMILIES = ["sign-projection", "minhash"]
+
+
+class HashedMove(Move):
+    """A move with hash tables over the rows, standardised column by column.
+
+    The tables are drawn without looking at the partition and known to the kernel, so no probability of theirs enters a
+    ratio, whatever the family, the number of bits and the number of tables.
+
+    Parameters
+    ----------
+    n_bits : int
+        Hashes concatenated in a code, 1 to 64: more make buckets smaller and their rows more alike.
+    n_tables : int
+        Tables.
+    refresh : int or None
+        Sweeps between fresh hash functions; None keeps the first ones.
+    family : {"sign-projection", "minhash"}
+        Rows in similar directions from the mean, or of similar weighted Jaccard (of their sign split), share buckets.
+    """
+
+    def __init__(self, n_bits: int, n_tables: int, refresh: int | None, family: str) -> None:
+        owner = type(self).__name__
+        self.n_bits, self.n_tables = n_bits, n_tables
+        self.refresh = None if refresh is None else check_integer(owner, "refresh", refresh, low=1)
+        self.family = check_choice(owner, "family", family, _FAMILIES)
+        self._new_family()  # checks bits and tables
+
+    def _new_family(self) -> HashFamily:
+        if self.family == "minhash":
+            return WeightedMinHash(self.n_bits, self.n_tables, signed=True, center=True, scale=True)
+        return SignProjection(self.n_bits, self.n_tables, scale=True)
+
+    def tables(self, state: State) -> Tables:
+        """The tables of a chain, as old as ``refresh`` says."""
+        generation = 0 if self.refresh is None else state.sweep // self.refresh
+        return state.hashed.tables(self._new_family(), generation)
