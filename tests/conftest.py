@@ -48,6 +48,12 @@ MOVES = [
     hm.moves.RGSM(n_scans=1, launch="nearest"),
     hm.moves.SDDS(),
     hm.moves.SDDS(merge_weight="bayes-factor"),
+    hm.moves.UrnMerge(n_bits=1, n_tables=2),
+    hm.moves.DissimilarSplit(n_bits=1, n_tables=2),
+    hm.moves.BucketSplit(n_bits=1, n_tables=2),
+    hm.moves.BucketCut(n_bits=1, n_tables=2),
+    hm.moves.EnvelopeCut(),
+    hm.moves.HashedGibbs(n_bits=1, n_tables=1),
 ]
 
 

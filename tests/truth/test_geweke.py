@@ -13,7 +13,7 @@ import hashmix as hm
 from hashmix.moves import resolve_moves
 from hashmix.rng import stream
 from hashmix.state import State
-from tests.conftest import COMPONENTS, name
+from tests.conftest import COMPONENTS
 
 N = 7
 PRIOR = hm.priors.DirichletProcess(hm.priors.Gamma(2.0, 1.0))
@@ -41,7 +41,15 @@ def summary(labels, alpha, X):
     return [len(sizes), sizes.max(), np.log(alpha), bounded.mean(), (bounded[:, 0] * bounded[:, 1]).mean(), np.tanh(within)]
 
 
-@pytest.mark.parametrize(("component", "moves"), [(COMPONENTS[0], "sdds"), (COMPONENTS[1], "split-merge")], ids=name)
+# All that hashes, on data that are redrawn and rehashed at every step.
+HASHED = [(hm.moves.LSHSM(2, 2), 1), (hm.moves.MinSM(1, 2), 1), (hm.moves.HashedGibbs(2, 2), 1)]
+
+
+@pytest.mark.parametrize(
+    ("component", "moves"),
+    [(COMPONENTS[0], "sdds"), (COMPONENTS[1], "split-merge"), (COMPONENTS[0], HASHED)],
+    ids=["sdds", "split-merge", "hashed"],
+)
 def test_joint_law(component, moves, seed):
     rng = np.random.default_rng([seed, 17])
     schedule = [(move, 1) for move, _ in resolve_moves(moves)]
@@ -59,7 +67,7 @@ def test_joint_law(component, moves, seed):
     labels = draw_partition(alpha, rng)
     for step in range(4000):
         X = draw_rows(component, model, labels, rng)
-        state = State(X, component, PRIOR, labels, model=model)
+        state = State(X, component, PRIOR, labels, model=model, key=step)
         state.set_concentration(alpha)
         for m, (move, weight) in enumerate(schedule):
             move.apply(state, stream(seed, step, m), weight)

@@ -8,11 +8,32 @@ import pytest
 
 from hashmix import testing
 from hashmix.moves.anchored import commit_merge, commit_split, merge_bound, split_gain
-from hashmix.moves.restricted import COINS, SCANS_FROM_COINS, SCANS_FROM_NEAREST, SEQUENTIAL, Law, allocate, gather
+from hashmix.moves.restricted import (
+    COINS,
+    SCANS_FROM_BUCKET,
+    SCANS_FROM_COINS,
+    SCANS_FROM_NEAREST,
+    SEQUENTIAL,
+    URN,
+    Law,
+    allocate,
+    blind,
+    gather,
+    log_blind,
+)
 from hashmix.partition import spare
 from hashmix.state import State
 from tests.conftest import COMPONENTS, PRIORS, name
 
+BUCKETS = np.array([[0, 1, 0, 0, 1, 1, 0, 1, 2], [3, 3, 4, 3, 4, 4, 3, 3, 4]], dtype=np.int32).T.copy()
+LAWS = [
+    Law(COINS),
+    Law(SEQUENTIAL),
+    Law(SCANS_FROM_COINS, 2),
+    Law(SCANS_FROM_NEAREST, 1),
+    Law(SCANS_FROM_BUCKET, 0, BUCKETS),
+    Law(URN),
+]
 ROWS = np.random.default_rng(3).normal(size=(9, 2)) * [1.0, 2.0]
 
 
@@ -34,15 +55,18 @@ def merge(rng, law, arrays, target, u, v):
     a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
     first, second = partition.labels[u], partition.labels[v]
     log_ratio = merge_bound(arrays, target, first, second, union)
-    m = gather(arrays, first, second, u, v)
-    log_ratio += allocate(law, rng, arrays, target, u, v, a, b, m, True)
+    if blind(law):
+        log_ratio += log_blind(law, partition.sizes[first], partition.sizes[second])
+    else:
+        m = gather(arrays, first, second, u, v)
+        log_ratio += allocate(law, rng, arrays, target, u, v, a, b, m, True)
     commit_merge(arrays, target, first, second, union)
     return log_ratio
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=name)
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
-@pytest.mark.parametrize("law", [Law(COINS, 0), Law(SEQUENTIAL, 0), Law(SCANS_FROM_COINS, 2), Law(SCANS_FROM_NEAREST, 1)])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.kind}-{law.n_scans}")
 def test_split_and_its_merge(law, component, prior, seed):
     rng = np.random.default_rng(seed)
     for _ in range(5):

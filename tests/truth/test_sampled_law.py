@@ -32,7 +32,17 @@ def assert_follows(draws, exact):
 
 # thin leaves an autocorrelation of a few per cent: each sweep holds a Gibbs scan of all six rows.
 @pytest.mark.parametrize(
-    ("moves", "thin"), [("split-merge", 2), ("sams", 6), ("rgsm", 6), ("sdds", 6), ("random-split-merge", 6), ("gibbs", 6)]
+    ("moves", "thin"),
+    [
+        ("split-merge", 2),
+        ("sams", 6),
+        ("rgsm", 6),
+        ("sdds", 6),
+        ("random-split-merge", 6),
+        ("gibbs", 6),
+        ("lshsm", 6),
+        ("minsm", 6),
+    ],
 )
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
 def test_schedules(moves, thin, component, seed):

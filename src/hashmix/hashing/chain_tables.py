@@ -27,28 +27,34 @@ class ChainTables:
     >>> from hashmix.hashing import SignProjection
     >>> from hashmix.hashing.chain_tables import ChainTables
     >>> kept = ChainTables(np.random.default_rng(0).normal(size=(20, 2)), key=1)
-    >>> first = kept.tables(SignProjection(4, 2), generation=0)
-    >>> first is kept.tables(SignProjection(4, 2), generation=0)
+    >>> first = kept.tables(SignProjection(4, 2), sweep=0, refresh=10)
+    >>> first is kept.tables(SignProjection(4, 2), sweep=9, refresh=10)
     True
+    >>> first is kept.tables(SignProjection(4, 2), sweep=10, refresh=10)
+    False
     """
 
     def __init__(self, data: Any, key: int) -> None:
         self.rows = DenseRows(data)
         self.key = key
         self._families: dict[str, HashFamily] = {}
-        self._tables: dict[str, tuple[int, Tables]] = {}
+        self._tables: dict[tuple[str, int | None], tuple[int, Tables]] = {}
         self._features: FeatureMap | None = None
 
-    def tables(self, family: HashFamily, generation: int) -> Tables:
-        """The tables of a family in a generation of its functions; the last generation asked for is kept."""
+    def tables(self, family: HashFamily, sweep: int, refresh: int | None) -> Tables:
+        """The tables of a family in a sweep, with fresh functions every ``refresh`` sweeps (None: never).
+
+        Moves that ask for the same family and the same freshness share their tables.
+        """
         name = repr(family)
+        generation = 0 if refresh is None else sweep // refresh
         if name not in self._families:
             family.random_state = self.key
             self._families[name] = family.fit(self.rows)
-        kept = self._tables.get(name)
+        kept = self._tables.get((name, refresh))
         if kept is None or kept[0] != generation:
             tables = Tables(self.rows, self._families[name].redrawn(self.rows, generation))
-            self._tables[name] = kept = (generation, tables)
+            self._tables[name, refresh] = kept = (generation, tables)
         return kept[1]
 
     def features(self) -> FeatureMap:

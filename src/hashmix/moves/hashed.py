@@ -44,5 +44,4 @@ class HashedMove(Move):
 
     def tables(self, state: State) -> Tables:
         """The tables of a chain, as old as ``refresh`` says."""
-        generation = 0 if self.refresh is None else state.sweep // self.refresh
-        return state.hashed.tables(self._new_family(), generation)
+        return state.hashed.tables(self._new_family(), state.sweep, self.refresh)

@@ -1,0 +1,164 @@
+"""Moves that hash are exact given any tables: few or many bits and tables, fixed or fresh, empty buckets, identical rows."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+import hashmix as hm
+from hashmix.hashing.chain_tables import ChainTables
+from hashmix.moves.contract import Move
+from hashmix.rng import integer, stream
+from hashmix.state import State
+from tests.conftest import DIAGONAL, PRIORS
+from tests.truth.test_transition_matrices import ROWS, assert_invariant
+
+SHAPES = [(1, 1), (10, 1), (1, 10), (10, 10)]
+KINDS = {
+    "UrnMerge": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None),
+    "UrnMerge, minhash": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None, family="minhash"),
+    "DissimilarSplit": lambda *shape: hm.moves.DissimilarSplit(*shape, refresh=None),
+    "BucketSplit": lambda *shape: hm.moves.BucketSplit(*shape, refresh=None),
+    "BucketSplit, signs": lambda *shape: hm.moves.BucketSplit(*shape, refresh=None, family="sign-projection"),
+    "BucketCut": lambda *shape: hm.moves.BucketCut(*shape, refresh=None),
+    "BucketCut, signs": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="sign-projection"),
+}
+DUPLICATES = np.array([[0.1, 0.4], [0.1, 0.4], [0.1, 0.4], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_bits_and_tables(kind, shape):
+    move = KINDS[kind](*shape)
+    for key in (1, 2):
+        assert_invariant(move, ROWS[:4], DIAGONAL, PRIORS[1], key=key)
+    assert_invariant(move, DUPLICATES, DIAGONAL, PRIORS[2], key=3)
+
+
+def test_tables_of_the_shapes_above_have_empty_and_shared_buckets():
+    mates = {}
+    for n_bits in (1, 10):
+        tables = ChainTables(ROWS[:4], 1).tables(hm.hashing.SignProjection(n_bits, 10, scale=True), 0, None)
+        mates[n_bits] = [len(tables.mates(i, t)) for i in range(4) for t in range(10)]
+    assert min(mates[10]) == 0 < max(mates[1])
+
+
+class OneOffer(Move):
+    """A HashedGibbs offer to one point: its matrix is small enough for ten tables, and reversible."""
+
+    def __init__(self, move, point):
+        self.move, self.point = move, point
+
+    def run_units(self, rng, state, begin, end, counts):
+        self.move.run_units(rng, state, self.point, self.point + 1, counts)
+        return end
+
+
+@pytest.mark.parametrize("family", ["sign-projection", "minhash"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_hashed_gibbs(shape, family):
+    for n_mates in (1, 2, 16):
+        move = hm.moves.HashedGibbs(*shape, n_mates=n_mates, refresh=None, family=family)
+        for point in range(4):
+            assert_invariant(OneOffer(move, point), ROWS[:4], DIAGONAL, PRIORS[1], key=point)
+            assert_invariant(OneOffer(move, point), DUPLICATES, DIAGONAL, PRIORS[0], key=point)
+
+
+@numba.njit
+def draw(rng, n):
+    return integer(rng, n)
+
+
+class Fresh(Move):
+    """A move whose hash functions are drawn anew for each proposal: from three, to be enumerated."""
+
+    def __init__(self, move):
+        self.move = move
+
+    def run_units(self, rng, state, begin, end, counts):
+        state.sweep = draw(rng, 3)
+        return self.move.run_units(rng, state, begin, end, counts)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        hm.moves.UrnMerge(1, 2, refresh=1),
+        hm.moves.DissimilarSplit(1, 2, refresh=1),
+        hm.moves.BucketSplit(1, 2, refresh=1),
+        hm.moves.BucketCut(1, 1, refresh=1, family="sign-projection"),
+    ],
+    ids=repr,
+)
+def test_fresh_tables(move):
+    assert_invariant(Fresh(move), ROWS[:4], DIAGONAL, PRIORS[3])
+
+
+def test_lshsm_as_a_whole():
+    assert_invariant(hm.moves.LSHSM(1, 1), ROWS[:3], DIAGONAL, PRIORS[1])
+
+
+def test_minsm_as_a_whole():
+    assert_invariant(hm.moves.MinSM(1, 1), ROWS[:3], DIAGONAL, PRIORS[1])
+
+
+def test_refresh_counts_sweeps():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    state = State(X, hm.components.resolve_component("gaussian", X), PRIORS[0], np.zeros(50, int), key=7)
+    fixed, fresh = hm.moves.UrnMerge(refresh=None), hm.moves.UrnMerge(refresh=2)
+    fixed_tables = fixed.tables(state)
+    seen = []
+    for sweep in range(5):
+        state.sweep = sweep
+        seen.append(fresh.tables(state))
+        assert fixed.tables(state) is fixed_tables
+    assert seen[0] is seen[1]
+    assert seen[2] is seen[3]
+    buckets = [seen[k].arrays.buckets for k in (0, 2, 4)]
+    assert not np.array_equal(buckets[0], buckets[1])
+    assert not np.array_equal(buckets[1], buckets[2])
+
+
+def test_chains_have_tables_of_their_own_and_seeds_are_kept():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    one, two = (ChainTables(X, key).tables(hm.hashing.SignProjection(), 0, None).arrays for key in (1, 2))
+    assert not np.array_equal(one.buckets, two.buckets)
+    draws = [
+        hm.sample(X, moves=[(hm.moves.MinSM(), 3), (hm.moves.LSHSM(), 3)], n_draws=5, n_chains=2, random_state=0, n_jobs=jobs)
+        for jobs in (1, 2)
+    ]
+    assert np.array_equal(draws[0].labels, draws[1].labels)
+
+
+@pytest.mark.parametrize("move", [hm.moves.LSHSM(4, 4), hm.moves.MinSM(1, 4), hm.moves.HashedGibbs(4, 4)], ids=repr)
+def test_statistics_stay_true_on_larger_data(move, three_blobs):
+    X, _ = three_blobs
+    state = State(X, hm.components.resolve_component("gaussian-full", X), PRIORS[0], np.arange(60) % 7)
+    for sweep in range(30):
+        state.sweep = sweep
+        move.apply(state, stream(3, sweep), 5)
+        state.check(1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_rows(n):
+    X = np.array([[0.5, 1.0], [0.7, -1.0]])[:n]
+    moves = [(hm.moves.LSHSM(), 2), (hm.moves.MinSM(), 2), (hm.moves.HashedGibbs(), 1)]
+    assert hm.sample(X, DIAGONAL, PRIORS[0], moves, n_draws=4, random_state=0).labels.shape == (1, 4, n)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: hm.moves.LSHSM(n_bits=0), "'n_bits' parameter of .* must be an integer ≥ 1. Got 0"),
+        (lambda: hm.moves.MinSM(n_tables=0), "'n_tables' parameter of .* must be an integer ≥ 1. Got 0"),
+        (lambda: hm.moves.LSHSM(n_bits=65), "'n_bits' parameter of .* must be an integer from 1 to 64. Got 65"),
+        (lambda: hm.moves.HashedGibbs(n_mates=0), "'n_mates' parameter of HashedGibbs must be an integer ≥ 1"),
+        (lambda: hm.moves.UrnMerge(refresh=0), "'refresh' parameter of UrnMerge must be an integer ≥ 1"),
+        (lambda: hm.moves.UrnMerge(family="lsh"), "'family' parameter of UrnMerge must be one of"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
