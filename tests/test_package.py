@@ -91,6 +91,26 @@ def test_cache_never_serves_stale_code(tmp_path):
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
+FOREIGN = """
+import sys, numpy as np, hashmix as hm
+from hashmix.state import State
+from tests.truth.no_data import NoData
+print(State(np.zeros((4, 1)), NoData(), hm.priors.DirichletProcess(1.0), [0, 0, 1, 1]).log_likelihood())
+"""
+
+
+def test_cache_takes_no_types_from_elsewhere(tmp_path):
+    """A component of the user's own must not end up where a process that cannot import it would look."""
+    copy_of_package(tmp_path)
+    cache = {"HASHMIX_CACHE_DIR": str(tmp_path / "cache")}
+    repository = Path(__file__).parents[1]
+    assert run(FOREIGN, f"{tmp_path}{os.pathsep}{repository}", **cache) == 0.0
+    run(LOG_JOINT, tmp_path, **cache)
+    indices = b"".join(path.read_bytes() for path in (tmp_path / "cache").rglob("*.nbi"))
+    assert b"DiagonalModel" in indices
+    assert b"NoData" not in indices
+
+
 def test_works_where_nothing_can_be_cached(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     there = run(LOG_JOINT, tmp_path, HASHMIX_CACHE_DIR=str(tmp_path / "file" / "cache"))

@@ -18,6 +18,7 @@ from typing import Any
 import numba
 from numba import types
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic, overload
 
 __all__ = ["borrowed", "cache_folder", "helper", "hot_helper", "implements", "inlined", "is_type", "kernel"]
@@ -55,8 +56,8 @@ def _writable(folder: Path) -> bool:
 def cache_folder() -> Path | None:
     """Folder of the compiled kernels of exactly these sources, or None when they are not cached.
 
-    ``HASHMIX_CACHE_DIR`` chooses the parent folder; ``HASHMIX_CACHE=0`` turns caching off (do so while you develop a
-    component or a move outside this package: its source is not part of the hash).
+    ``HASHMIX_CACHE_DIR`` chooses the parent folder; ``HASHMIX_CACHE=0`` turns caching off. Calls with types from outside
+    the package are never cached.
 
     Examples
     --------
@@ -124,12 +125,37 @@ def kernel(function: Callable) -> Callable:
     """Compile a function that Python calls, caching it in :func:`cache_folder`."""
     if _FOLDER is None:
         return numba.njit(**_OPTIONS)(function)
+    dispatcher = numba.njit(**_OPTIONS)(function)
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_FOLDER)
     try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        dispatcher._cache = _OwnTypesCache(function)
     finally:
         numba.config.CACHE_DIR = previous
+    return dispatcher
+
+
+class _OwnTypesCache(FunctionCache):
+    """Numba's disk cache for calls with this package's types alone.
+
+    The models of a component written elsewhere are compiled in each process: the hash of our sources would not notice when
+    that component changes, and its types could not be read back where its module cannot be imported.
+    """
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        return None if _is_foreign(signature) else super().load_overload(signature, target_context)
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        if not _is_foreign(signature):
+            super().save_overload(signature, compiled)
+
+
+def _is_foreign(kind: Any) -> bool:
+    """Whether a type, or a part of it, is a NamedTuple from outside this package."""
+    if isinstance(kind, types.BaseNamedTuple) and kind.instance_class.__module__.split(".")[0] != "hashmix":
+        return True
+    parts = kind if isinstance(kind, tuple) else kind.types if isinstance(kind, types.BaseTuple) else ()
+    return any(_is_foreign(part) for part in parts)
 
 
 def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> Any:

@@ -45,8 +45,8 @@ FAULTS = {
     ),
     "the split's ratio has the wrong sign of log q": (
         "moves/anchored.py",
-        "split_gain(arrays, target, first, a, b) - log_q",
-        "split_gain(arrays, target, first, a, b) + log_q",
+        "split_gain(arrays, target, first, a, b) + gain - log_q",
+        "split_gain(arrays, target, first, a, b) + gain + log_q",
         "hm.moves.RandomSplitMerge()",
     ),
     "a singleton is taken for a cluster of its own": (
@@ -54,6 +54,48 @@ FAULTS = {
         "log_new_weight(prior, k - 1)",
         "log_new_weight(prior, k)",
         "hm.moves.Gibbs()",
+    ),
+    "a point in none of the clusters on offer moves all the same": (
+        "moves/hashed_gibbs.py",
+        "among = alone",
+        "among = True",
+        "hm.moves.HashedGibbs(1, 1)",
+    ),
+    "the urn's probability is forgotten": (
+        "moves/restricted.py",
+        "return math.lgamma(of_a) + math.lgamma(of_b) - math.lgamma(of_a + of_b)",
+        "return 0.0",
+        "hm.moves.UrnMerge(1, 2)",
+    ),
+    "thinning is not paid for": (
+        "moves/anchors.py",
+        "gain = -math.log(anchors.split_rate)",
+        "gain = 0.0",
+        "hm.moves.UrnMerge(1, 2)",
+    ),
+    "anchors that look at the partition add nothing": (
+        "moves/anchors.py",
+        "gain += math.log(n * (of_a + of_b - 1.0)) - math.log((k + 1.0) * k * of_a * of_b)",
+        "gain += 0.0",
+        "hm.moves.BucketSplit(1, 2)",
+    ),
+    "the launch depends on the current division": (
+        "moves/restricted.py",
+        "0 if law.buckets[arrays.scratch.points[j], t] == bucket else 1",
+        "0 if arrays.partition.labels[arrays.scratch.points[j]] == arrays.partition.labels[u] else 1",
+        "hm.moves.BucketSplit(1, 2)",
+    ),
+    "the way back from a cut miscounts": (
+        "moves/bucket_cut.py",
+        "math.log(eligible + 1.0)",
+        "math.log(eligible + 2.0)",
+        "hm.moves.BucketCut(1, 2)",
+    ),
+    "only one side of an envelope cut can be under the dart": (
+        "moves/envelope_cut.py",
+        "math.log((one + other) * m / n)",
+        "math.log(max(one, 1e-9) * m / n)",
+        "hm.moves.EnvelopeCut()",
     ),
     "nothing": ("moves/gibbs.py", "import math", "import math", "hm.moves.Gibbs()"),
 }
