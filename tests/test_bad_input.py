@@ -113,7 +113,7 @@ def test_constant_columns_change_nothing():
     [
         ({"component": "gausian"}, "'component' parameter of sample must be one of 'auto', 'gaussian', 'gaussian-full'"),
         ({"component": 3}, "'component' parameter"),
-        ({"prior": "crp"}, "'prior' parameter of sample must be one of 'dirichlet-process'"),
+        ({"prior": "crp"}, "'prior' parameter of sample must be one of 'auto', 'dirichlet-process'"),
         ({"moves": "nuts"}, "'moves' parameter of sample must be one of 'split-merge', 'sams'"),
         ({"moves": []}, "'moves' parameter"),
         ({"moves": [("sams", 1)]}, "'moves' parameter"),

@@ -138,7 +138,7 @@ def test_interrupt_returns_the_draws_so_far(three_blobs):
 
 def test_an_error_in_a_chain_is_raised(three_blobs):
     class Broken(hm.moves.Move):
-        def run_units(self, rng, arrays, target, begin, end, counts):
+        def run_units(self, rng, state, begin, end, counts):
             raise RuntimeError("broken on purpose")
 
     with pytest.raises(RuntimeError, match="broken on purpose"):
@@ -151,9 +151,9 @@ def test_data_are_not_copied():
         seen = []
 
         class Spy(hm.moves.Gibbs):
-            def run_units(self, rng, arrays, target, begin, end, counts, seen=seen):
-                seen.append(target.data)
-                return super().run_units(rng, arrays, target, begin, end, counts)
+            def run_units(self, rng, state, begin, end, counts, seen=seen):
+                seen.append(state.target.data)
+                return super().run_units(rng, state, begin, end, counts)
 
         hm.sample(X, moves=Spy(), n_draws=1)
         assert np.shares_memory(seen[0], X)

@@ -102,10 +102,12 @@ class State:
         n = len(labels)
         labels, found = canonical_labels(labels, int(labels.max()) + 1)
         capacity = found + max(16, found // 4) + SPARE_SLOTS
-        self.data = data
+        # Read-only, so that a kernel sees one array type whether the caller's array can be written to or not.
+        self.data = data.view()
+        self.data.flags.writeable = False
         self.component = component
         self.model = component.model(data) if model is None else model
-        self.hashed = ChainTables(data, key) if hashed is None else hashed
+        self.hashed = ChainTables(self.data, key) if hashed is None else hashed
         self.sweep = 0  # how many sweeps the sampler has made: what tables are refreshed by
         self.prior = prior
         self.concentration = prior.start_concentration

@@ -15,7 +15,6 @@ from scipy.special import logsumexp
 
 from hashmix.compiling import implements
 from hashmix.components.contract import Component
-from hashmix.hashing.chain_tables import ChainTables
 from hashmix.moves.contract import Move
 from hashmix.priors.contract import PartitionPrior, log_prior
 from hashmix.rng import bernoulli, categorical, height, integer
@@ -181,7 +180,7 @@ def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: Pa
     every = partitions(len(X))
     index = {labels: i for i, labels in enumerate(every)}
     model = component.model(X)
-    hashed = ChainTables(X, key)
+    hashed = State(X, component, prior, every[0], model=model, key=key).hashed
     matrix = np.zeros((len(every), len(every)))
     for i, labels in enumerate(every):
 

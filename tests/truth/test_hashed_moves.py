@@ -12,7 +12,7 @@ from hashmix.moves.contract import Move
 from hashmix.rng import integer, stream
 from hashmix.state import State
 from tests.conftest import DIAGONAL, PRIORS
-from tests.truth.test_transition_matrices import ROWS, assert_invariant
+from tests.truth.test_transition_matrices import DUPLICATES, ROWS, assert_invariant
 
 SHAPES = [(1, 1), (10, 1), (1, 10), (10, 10)]
 KINDS = {
@@ -24,7 +24,6 @@ KINDS = {
     "BucketCut": lambda *shape: hm.moves.BucketCut(*shape, refresh=None),
     "BucketCut, signs": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="sign-projection"),
 }
-DUPLICATES = np.array([[0.1, 0.4], [0.1, 0.4], [0.1, 0.4], [2.0, 1.0]])
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

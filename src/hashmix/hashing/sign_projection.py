@@ -125,6 +125,8 @@ class SignProjection(HashFamily):
     (1 − θ/π)^n_bits. A row shares a code with the opposite of another with (θ/π)^n_bits: :meth:`opposite` turns a query
     for similar rows into one for dissimilar ones.
 
+    A row at the centre itself has all its bits set.
+
     Each projection adds up the features in order and zeros change nothing, so a code depends on the row and the functions
     alone: not on threads, nor on whether the row came dense or sparse.
 

@@ -238,11 +238,10 @@ def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
 
     Not forced, ``scratch.sides[:m]`` and the statistics of both slots describe the result. A blind law is never forced.
     """
+    _begin(arrays, target, u, v, a, b)
     if law.kind == SEQUENTIAL:
         shuffle(rng, arrays.scratch.points, m)
-        _begin(arrays, target, u, v, a, b)
         return sequential_pass(rng, arrays, target, u, a, b, m, forced, True)
-    _begin(arrays, target, u, v, a, b)
     if law.kind == URN:
         draw_from_urn(rng, arrays, target, a, b, m)
     elif law.kind == SCANS_FROM_NEAREST:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.compiling import borrowed, helper, kernel
+from hashmix.compiling import borrowed, helper, inlined, kernel
 from hashmix.components.contract import clear, log_marginal, merge
 from hashmix.moves.acceptance import accept
 from hashmix.moves.anchored import (
@@ -34,9 +34,6 @@ __all__ = ["SDDS"]
 _LOG_2 = math.log(2.0)
 
 
-# ---- A: smart split, dumb merge ------------------------------------------------------------------------------------------
-
-
 @helper
 def _log_choice_of_split(arrays, target, chosen, without, also_without):
     """Log of the chance that weights 1/m(c) choose slot ``chosen`` in the state where it replaces two others.
@@ -51,57 +48,6 @@ def _log_choice_of_split(arrays, target, chosen, without, also_without):
         if slot != chosen and slot != without and slot != also_without:
             total += math.exp(-log_marginal(model, table, slot) - mine)
     return -math.log(total)
-
-
-@helper
-def _smart_split(rng, arrays, target, counts):
-    partition, table, model = arrays.partition, arrays.table, target.model
-    weights = arrays.scratch.weights
-    k = n_clusters(partition)
-    for c in range(k):
-        weights[c] = -log_marginal(model, table, partition.active[c])
-    total = normalise(weights, k)
-    whole = partition.active[categorical(rng, weights, k, total)]
-    a, b = spare(partition, 1), spare(partition, 0)
-    clear(model, table, a)
-    clear(model, table, b)
-    m = gather(arrays, whole, whole, -1, -1)
-    log_q = sequential_pass(rng, arrays, target, 0, a, b, m, False, False)
-    if table.sizes[a] == 0 or table.sizes[b] == 0:
-        return False  # a null move
-    counts[SPLITS_PROPOSED] += 1
-    log_q += _LOG_2 + _log_choice_of_split(arrays, target, whole, -1, -1)  # two labellings of the sides
-    if not accept(rng, split_gain(arrays, target, whole, a, b) + log_pair_probability(k + 1) - log_q):
-        return False
-    commit_split(arrays, target, whole, a, b, -1, m)
-    counts[SPLITS_ACCEPTED] += 1
-    return True
-
-
-@helper
-def _dumb_merge(rng, arrays, target):
-    partition = arrays.partition
-    k = n_clusters(partition)
-    if k == 1:
-        return False
-    first, second = uniform_pair(rng, partition)
-    a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
-    bound = merge_bound(arrays, target, first, second, union)
-    bound += _LOG_2 + _log_choice_of_split(arrays, target, union, first, second) - log_pair_probability(k)
-    if not accept(rng, bound):
-        return False
-    clear(target.model, arrays.table, a)
-    clear(target.model, arrays.table, b)
-    m = gather(arrays, first, second, -1, -1)
-    anchor = arrays.scratch.points[0]  # whose side is called a; either name gives the same probability
-    log_q = sequential_pass(rng, arrays, target, anchor, a, b, m, True, False)
-    if not accept(rng, max(bound, 0.0) + log_q):
-        return False
-    commit_merge(arrays, target, first, second, union)
-    return True
-
-
-# ---- B: smart merge, dumb split ------------------------------------------------------------------------------------------
 
 
 @helper
@@ -136,76 +82,95 @@ def _log_both_orders(arrays, target, first, second, not_this, union, bayes_facto
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
-@helper
-def _smart_merge(rng, arrays, target, bayes_factor):
-    partition = arrays.partition
-    weights = arrays.scratch.weights
+@inlined
+def _choose_clusters(rng, arrays, target, smart_split, splits, union, bayes_factor):
+    """The cluster to be split, given twice, or the two to be merged."""
+    partition, weights = arrays.partition, arrays.scratch.weights
     k = n_clusters(partition)
-    if k == 1:
-        return False
-    union = spare(partition, 2)
-    first = partition.active[integer(rng, k)]
+    if smart_split and not splits:
+        return uniform_pair(rng, partition)
+    first = partition.active[0]
+    if not smart_split:
+        first = partition.active[integer(rng, k)]
+        if splits:
+            return first, first
     for c in range(k):
         slot = partition.active[c]
-        if slot == first:
+        if smart_split:
+            weights[c] = -log_marginal(target.model, arrays.table, slot)
+        elif slot == first:
             weights[c] = -np.inf
         else:
             weights[c] = _log_merge_weight(arrays, target, first, slot, union, bayes_factor)
     total = normalise(weights, k)
-    second = partition.active[categorical(rng, weights, k, total)]
-    log_q = _log_both_orders(arrays, target, first, second, -1, union, bayes_factor) - math.log(k)
-    n_union = partition.sizes[first] + partition.sizes[second]
-    log_reverse = (1.0 - n_union) * _LOG_2 - math.log(k - 1.0)
-    if not accept(rng, merge_bound(arrays, target, first, second, union) + log_reverse - log_q):
-        return False
-    commit_merge(arrays, target, first, second, union)
-    return True
-
-
-@helper
-def _dumb_split(rng, arrays, target, bayes_factor, counts):
-    partition, table, model = arrays.partition, arrays.table, target.model
-    k = n_clusters(partition)
-    whole = partition.active[integer(rng, k)]
-    a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
-    clear(model, table, a)
-    clear(model, table, b)
-    m = gather(arrays, whole, whole, -1, -1)
-    toss_coins(rng, arrays, target, a, b, m)
-    if table.sizes[a] == 0 or table.sizes[b] == 0:
-        return False  # a null move
-    counts[SPLITS_PROPOSED] += 1
-    log_q = (1.0 - m) * _LOG_2 - math.log(k)
-    bound = split_gain(arrays, target, whole, a, b) - math.log(k + 1.0) - log_q + _LOG_2
-    if not accept(rng, bound):  # the two orders sum to at most 2: rejected before any merge weight is computed
-        return False
-    log_orders = _log_both_orders(arrays, target, a, b, whole, union, bayes_factor)
-    if not accept(rng, max(bound, 0.0) + log_orders - _LOG_2):
-        return False
-    commit_split(arrays, target, whole, a, b, -1, m)
-    counts[SPLITS_ACCEPTED] += 1
-    return True
+    chosen = partition.active[categorical(rng, weights, k, total)]
+    return (chosen, chosen) if smart_split else (first, chosen)
 
 
 @kernel
 def run_sdds(rng, bayes_factor, arrays, target, begin, end, counts):
-    """Proposals number begin … end − 1; stops early when free slots run out."""
+    """Proposals number begin … end − 1; stops early when free slots run out.
+
+    Both halves of both kernels go through the same lines, each of which is compiled once.
+    """
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
+    partition, table, model = arrays.partition, arrays.table, target.model
     for step in range(begin, end):
-        if n_spare(arrays.partition) < 3:
+        if n_spare(partition) < 3:
             return step
         counts[PROPOSED] += 1
-        if bernoulli(rng, 0.5):
-            if bernoulli(rng, 0.5):
-                accepted = _smart_split(rng, arrays, target, counts)
+        smart_split = bernoulli(rng, 0.5)  # smart split, dumb merge; else smart merge, dumb split
+        splits = bernoulli(rng, 0.5)
+        k = n_clusters(partition)
+        a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
+        if k == 1 and not splits:
+            continue
+        first, second = _choose_clusters(rng, arrays, target, smart_split, splits, union, bayes_factor)
+        bound = 0.0
+        if not splits:
+            if not smart_split:
+                both = partition.sizes[first] + partition.sizes[second]
+                bound = (1.0 - both) * _LOG_2 - math.log(k - 1.0) + math.log(k)
+                bound -= _log_both_orders(arrays, target, first, second, -1, union, bayes_factor)
+            bound += merge_bound(arrays, target, first, second, union)
+            if smart_split:
+                bound += _LOG_2 + _log_choice_of_split(arrays, target, union, first, second) - log_pair_probability(k)
+            if not accept(rng, bound):
+                continue
+        m = 0
+        if splits or smart_split:  # a smart merge is decided already
+            clear(model, table, a)
+            clear(model, table, b)
+            m = gather(arrays, first, second, -1, -1)
+            log_q = 0.0
+            if smart_split:
+                anchor = arrays.scratch.points[0]  # whose side is called a; either name gives the same probability
+                log_q = sequential_pass(rng, arrays, target, anchor, a, b, m, not splits, False)
             else:
-                accepted = _dumb_merge(rng, arrays, target)
-        elif bernoulli(rng, 0.5):
-            accepted = _smart_merge(rng, arrays, target, bayes_factor)
+                toss_coins(rng, arrays, target, a, b, m)
+            log_ratio = max(bound, 0.0) + log_q
+            if splits:
+                if table.sizes[a] == 0 or table.sizes[b] == 0:
+                    continue  # a null move
+                counts[SPLITS_PROPOSED] += 1
+                log_ratio = split_gain(arrays, target, first, a, b)
+                if smart_split:
+                    log_q += _LOG_2 + _log_choice_of_split(arrays, target, first, -1, -1)  # two labellings of the sides
+                    log_ratio += log_pair_probability(k + 1) - log_q
+                else:
+                    bound = log_ratio - math.log(k + 1.0) + (m - 1.0) * _LOG_2 + math.log(k) + _LOG_2
+                    if not accept(rng, bound):  # the two orders sum to at most 2: rejected before any merge weight
+                        continue
+                    log_orders = _log_both_orders(arrays, target, a, b, first, union, bayes_factor)
+                    log_ratio = max(bound, 0.0) + log_orders - _LOG_2
+            if not accept(rng, log_ratio):
+                continue
+        if splits:
+            commit_split(arrays, target, first, a, b, -1, m)
+            counts[SPLITS_ACCEPTED] += 1
         else:
-            accepted = _dumb_split(rng, arrays, target, bayes_factor, counts)
-        if accepted:
-            counts[ACCEPTED] += 1
+            commit_merge(arrays, target, first, second, union)
+        counts[ACCEPTED] += 1
     return end
 
 
