@@ -16,14 +16,12 @@ from hashmix.compiling import borrowed, helper, hot_helper, kernel
 from hashmix.hashing.counter import address, uniform_at
 from hashmix.hashing.family import HashFamily
 from hashmix.hashing.rows import (
-    ROW_BLOCK,
     DenseRows,
     FeatureMap,
     SparseRows,
     column_map,
     feature_value,
     n_columns,
-    n_rows,
     nonzeros,
     smallest_entry,
 )
@@ -123,7 +121,7 @@ def icws_codes(samplers, n_bits, work, found, codes, i):
         if len(samplers.r) > 0:
             r, log_c_less_r, b = samplers.r[feature], samplers.log_c_less_r[feature], samplers.b[feature]
             for h in range(samplers.n_functions):
-                level = math.floor(log_x / r[h] + b[h])
+                level = np.floor(log_x / r[h] + b[h])
                 log_a = log_c_less_r[h] - r[h] * (level - b[h])
                 better = log_a < best[h]
                 best[h] = log_a if better else best[h]
@@ -132,7 +130,7 @@ def icws_codes(samplers, n_bits, work, found, codes, i):
         else:
             for h in range(samplers.n_functions):
                 r_h, log_c_less_r_h, b_h = _icws_draw(samplers.key, h, feature)
-                level = math.floor(log_x / r_h + b_h)
+                level = np.floor(log_x / r_h + b_h)
                 log_a = log_c_less_r_h - r_h * (level - b_h)
                 if log_a < best[h]:
                     best[h], best_level[h], best_feature[h] = log_a, level, feature
@@ -319,15 +317,18 @@ class WeightedMinHash(HashFamily):
 
 
 def _largest_features(rows: DenseRows | SparseRows, features: FeatureMap) -> np.ndarray:
-    """The largest value of every feature."""
-    d = n_columns(rows)
-    high, low = np.zeros(d), np.zeros(d)
-    if isinstance(rows, SparseRows):
-        values = rows.values * features.scale[rows.columns]
-        np.maximum.at(high, rows.columns, values)
-        np.minimum.at(low, rows.columns, values)
-    else:
-        for start in range(0, n_rows(rows), ROW_BLOCK):
-            values = (rows.values[start : start + ROW_BLOCK] - features.origin) * features.scale
-            high, low = np.maximum(high, values.max(axis=0)), np.minimum(low, values.min(axis=0))
-    return np.concatenate([high, -low]) if features.signed else high
+    """The largest value of every feature, which is the feature of a column's largest (or smallest) entry, and at least 0."""
+    high = np.maximum((_extreme_entries(rows, np.maximum) - features.origin) * features.scale, 0.0)
+    if not features.signed:
+        return high
+    low = np.minimum((_extreme_entries(rows, np.minimum) - features.origin) * features.scale, 0.0)
+    return np.concatenate([high, -low])
+
+
+def _extreme_entries(rows: DenseRows | SparseRows, extreme: np.ufunc) -> np.ndarray:
+    """The largest or smallest entry of every column; of sparse rows, and zero."""
+    if not isinstance(rows, SparseRows):
+        return extreme.reduce(rows.values, axis=0).astype(np.float64)
+    out = np.zeros(rows.n_features)
+    extreme.at(out, rows.columns, rows.values)
+    return out

@@ -38,9 +38,9 @@ def _pack_signs(sums, n_bits, i, codes):
     h = 0
     for table in range(codes.shape[0]):
         code = np.uint64(0)
-        for _ in range(n_bits):
-            code = (code << np.uint64(1)) | np.uint64(sums[h] >= 0.0)
-            h += 1
+        for bit in range(n_bits):
+            code |= np.uint64(sums[h + bit] >= 0.0) << np.uint64(n_bits - 1 - bit)
+        h += n_bits
         codes[table, i] = code
 
 

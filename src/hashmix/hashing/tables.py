@@ -30,34 +30,36 @@ class TableArrays(NamedTuple):
 # ---- building --------------------------------------------------------------------------------------------------------------
 
 
+@helper
+def _slot(code, slots, distinct):
+    """The slot that holds a code's number, or the empty one where it belongs."""
+    last = np.uint64(len(slots) - 1)
+    # Codes of few bits differ in their low bits alone, fingerprints anywhere: a multiplication spreads both.
+    at = ((code * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & last
+    while slots[at] >= 0 and distinct[slots[at]] != code:
+        at = (at + np.uint64(1)) & last
+    return at
+
+
 @kernel
 def _sort_into_buckets(codes, bucket, order):
-    """Number the distinct codes by first appearance; return them, and where each one's rows begin in ``order``."""
+    """Number the distinct codes by first appearance; return them, where each one's rows begin in ``order``, and slots."""
     codes, bucket, order = borrowed(codes), borrowed(bucket), borrowed(order)
     n = len(codes)
-    room = 1024
-    slots = np.full(room, -1, np.int32)
+    slots = np.full(1024, -1, np.int32)
     distinct = np.empty(n, np.uint64)
     found = 0
     for i in range(n):
-        code = codes[i]
-        # Codes of few bits differ in their low bits alone, fingerprints anywhere: a multiplication spreads both.
-        at = ((code * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & np.uint64(room - 1)
-        while slots[at] >= 0 and distinct[slots[at]] != code:
-            at = (at + np.uint64(1)) & np.uint64(room - 1)
+        at = _slot(codes[i], slots, distinct)
         if slots[at] < 0:
             slots[at] = found
-            distinct[found] = code
+            distinct[found] = codes[i]
             found += 1
             bucket[i] = found - 1
-            if 2 * found > room:
-                room *= 2
-                slots = np.full(room, -1, np.int32)
+            if 2 * found > len(slots):
+                slots = np.full(2 * len(slots), -1, np.int32)
                 for b in range(found):
-                    at = ((distinct[b] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & np.uint64(room - 1)
-                    while slots[at] >= 0:
-                        at = (at + np.uint64(1)) & np.uint64(room - 1)
-                    slots[at] = b
+                    slots[_slot(distinct[b], slots, distinct)] = b
         else:
             bucket[i] = slots[at]
     begins = np.zeros(found + 1, np.int64)
@@ -69,7 +71,17 @@ def _sort_into_buckets(codes, bucket, order):
     for i in range(n):
         order[place[bucket[i]]] = i
         place[bucket[i]] += 1
-    return distinct[:found].copy(), begins
+    return distinct[:found].copy(), begins, slots
+
+
+@kernel
+def _find_codes(codes, slots, distinct):
+    """The numbers of codes, −1 for those that no row has."""
+    codes, slots, distinct = borrowed(codes), borrowed(slots), borrowed(distinct)
+    found = np.empty(len(codes), np.int32)
+    for k in range(len(codes)):
+        found[k] = slots[_slot(codes[k], slots, distinct)]
+    return found
 
 
 # ---- sampling --------------------------------------------------------------------------------------------------------------
@@ -207,25 +219,26 @@ class Tables:
         codes = self.family.codes(self.X, self.n_jobs)
         n_tables, n = codes.shape
         bucket, order = np.empty((n_tables, n), np.int32), np.empty((n_tables, n), np.int32)
-        built = in_threads(lambda t: _sort_into_buckets(codes[t], bucket[t], order[t]), range(n_tables), self.n_jobs)
+        built = in_threads(lambda t: self._build_table(codes[t], bucket[t], order[t]), range(n_tables), self.n_jobs)
         #: Codes of the buckets, and the first bucket of every table.
-        self.bucket_codes = np.concatenate([distinct for distinct, _ in built])
-        self.table_begins = np.cumsum([0] + [len(distinct) for distinct, _ in built])
-        begins = np.concatenate([part[:-1] + t * n for t, (_, part) in enumerate(built)] + [[n_tables * n]])
+        self.bucket_codes = np.concatenate([distinct for distinct, _, _ in built])
+        self.table_begins = np.cumsum([0] + [len(distinct) for distinct, _, _ in built])
+        begins = np.concatenate([part[:-1] + t * n for t, (_, part, _) in enumerate(built)] + [[n_tables * n]])
         bucket += self.table_begins[:-1, None].astype(np.int32)
-        opposites = np.concatenate([self._opposite_buckets(t) for t in range(n_tables)]).astype(np.int32)
+        for (_, _, opposites), first in zip(built, self.table_begins[:-1], strict=True):
+            opposites[opposites >= 0] += first
+        opposites = np.concatenate([opposites for _, _, opposites in built])
         self.arrays = TableArrays(np.ascontiguousarray(bucket.T), begins, order.ravel(), opposites)
 
-    def _opposite_buckets(self, table: int) -> np.ndarray:
-        """For every bucket of a table, the bucket of the opposite code; −1 for none, or a family that knows no opposites."""
-        codes = self.bucket_codes[self.table_begins[table] : self.table_begins[table + 1]]
-        wanted = self.family.opposite(codes)
-        if wanted is None:
-            return np.full(len(codes), -1)
-        by_code = np.argsort(codes)
-        at = np.minimum(np.searchsorted(codes, wanted, sorter=by_code), len(codes) - 1)
-        candidates = by_code[at]
-        return np.where(codes[candidates] == wanted, candidates + self.table_begins[table], -1)
+    def _build_table(self, codes: np.ndarray, bucket: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Sort rows into the buckets of one table; return their codes, where they begin, and their opposites.
+
+        The opposite of a bucket is that of the opposite code; −1 for none, or a family that knows no opposites.
+        """
+        distinct, begins, slots = _sort_into_buckets(codes, bucket, order)
+        wanted = self.family.opposite(distinct)
+        opposites = np.full(len(distinct), -1, np.int32) if wanted is None else _find_codes(wanted, slots, distinct)
+        return distinct, begins, opposites
 
     @property
     def n_tables(self) -> int:
