@@ -26,6 +26,7 @@ benchmark: .venv/.installed
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/hashing.py
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hashmix needs Python 3.11 or newer; try make PYTHON=python3.12")'
