@@ -8,7 +8,7 @@ demo: .venv/.installed
 	$(BIN)/python examples/demo.py
 
 test: .venv/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-slow: .venv/.installed
 	$(BIN)/python -m pytest -m slow
@@ -27,6 +27,7 @@ benchmark: .venv/.installed
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/hashing.py
+	$(BIN)/python benchmarks/hashed_moves.py
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hashmix needs Python 3.11 or newer; try make PYTHON=python3.12")'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import warnings
@@ -21,7 +20,7 @@ from hashmix.progress import progress_bar
 from hashmix.rng import chain_keys, numpy_generator, stream, unit_interval
 from hashmix.starts import start_labels
 from hashmix.state import State
-from hashmix.validation import as_rows, bad_parameter, check_integer, check_number
+from hashmix.validation import as_rows, check_integer, check_n_jobs, check_number
 
 __all__ = ["sample"]
 
@@ -102,7 +101,7 @@ def sample(
     n_warmup = check_integer(owner, "n_warmup", n_warmup, low=0)
     thin = check_integer(owner, "thin", thin, low=1)
     n_chains = check_integer(owner, "n_chains", n_chains, low=1)
-    n_workers = min(_n_workers(n_jobs, owner), n_chains)
+    n_workers = min(check_n_jobs(owner, n_jobs), n_chains)
     if max_seconds is not None:
         max_seconds = check_number(owner, "max_seconds", max_seconds)
     if not isinstance(component, Component):
@@ -288,11 +287,3 @@ def _move_names(schedule: Schedule) -> list[str]:
         same = sum(name.split("-")[0] == move.name for name in names)
         names.append(move.name if same == 0 else f"{move.name}-{same + 1}")
     return names
-
-
-def _n_workers(n_jobs: int | None, owner: str) -> int:
-    if n_jobs is None or n_jobs == -1:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool) and n_jobs >= 1:
-        return int(n_jobs)
-    raise bad_parameter(owner, "n_jobs", "None, -1 or an integer ≥ 1", n_jobs)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["as_rows", "bad_parameter", "check_choice", "check_integer", "check_number", "check_vector", "not_finite"]
+__all__ = [
+    "as_rows",
+    "bad_parameter",
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_n_jobs",
+    "check_number",
+    "check_vector",
+    "not_finite",
+]
 
 
 def bad_parameter(owner: str, name: str, allowed: str, given: Any) -> ValueError:
@@ -36,6 +47,22 @@ def check_integer(owner: str, name: str, value: Any, *, low: int) -> int:
     if not isinstance(value, numbers.Integral) or isinstance(value, (bool, np.bool_)) or value < low:
         raise bad_parameter(owner, name, f"an integer ≥ {low}", value)
     return int(value)
+
+
+def check_flag(owner: str, name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise bad_parameter(owner, name, "True or False", value)
+    return bool(value)
+
+
+def check_n_jobs(owner: str, value: Any) -> int:
+    """How many threads are meant: None or −1 for one per processor."""
+    if value is None or (isinstance(value, (int, np.integer)) and value == -1):
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise bad_parameter(owner, "n_jobs", "None, -1 or an integer ≥ 1", value)
 
 
 def check_choice(owner: str, name: str, value: Any, choices: Iterable[str]) -> str:

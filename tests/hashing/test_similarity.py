@@ -21,6 +21,12 @@ def test_weighted_jaccard():
 def test_sign_split_of_sparse_rows():
     X = np.array([[1.0, -2.0, 0.0], [0.0, 3.0, -4.0]])
     assert np.array_equal(sign_split(csr_matrix(X)).toarray(), sign_split(X))
+    assert sign_split(csr_matrix(np.array([[1, 2]], dtype=np.uint8))).toarray().tolist() == [[1, 2, 0, 0]]
+
+
+def test_angles_do_not_depend_on_lengths():
+    for length in (1e-200, 1.0, 1e200):
+        assert sign_collision_probability([length, 0.0], [1.0, 1.0]) == pytest.approx(0.75)
 
 
 def test_cut_probability_is_the_law_of_a_dart_under_the_envelope(seed):
@@ -39,6 +45,10 @@ def test_cut_probability_is_the_law_of_a_dart_under_the_envelope(seed):
     ("make", "message"),
     [
         (lambda: weighted_jaccard([-1.0], [1.0]), "weighted_jaccard takes rows of entries ≥ 0"),
+        (lambda: weighted_jaccard([1.0], [1.0, 2.0]), "the same number of columns. Got 1 and 2"),
+        (lambda: cut_probability([[1.0, 2.0]], [[1.0]]), "the same number of columns. Got 2 and 1"),
+        (lambda: sign_split(csr_matrix([[np.nan]])), "finite numbers only. Got nan in row 0, column 0"),
+        (lambda: sign_collision_probability([np.nan], [1.0]), "finite numbers only"),
         (lambda: cut_probability([[0.0]], [[0.0]]), "needs a row that is not zero"),
         (lambda: sign_collision_probability([0.0], [1.0]), "needs two rows that are not zero"),
     ],

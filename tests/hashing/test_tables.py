@@ -92,6 +92,12 @@ def test_sampling_over_random_tables_follows_the_formula(seed):
     assert abs(hits[2] / 4000 - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
 
 
+def test_the_callers_family_is_left_alone():
+    family = SignProjection(random_state=0)
+    Tables(X, family)
+    assert not hasattr(family, "key_")
+
+
 def test_nothing_to_sample():
     tables = Tables(np.array([[1.0, 0.0], [0.0, 1.0]]), WeightedMinHash(4, 3, random_state=0))
     assert tables.sample(0) == -1
@@ -103,6 +109,9 @@ def test_nothing_to_sample():
     ("ask", "message"),
     [
         (lambda tables: tables.bucket(2000), "the number of a row, 0 to 1999"),
+        (lambda tables: tables.bucket(1.5), "the number of a row, 0 to 1999. Got 1.5"),
+        (lambda tables: tables.sample(True), "the number of a row, 0 to 1999. Got True"),
+        (lambda tables: Tables(X, tables.family, n_jobs=-2), "'n_jobs' parameter of Tables must be None, -1 or an integer ≥ 1"),
         (lambda tables: tables.bucket(0, 9), "the number of a table, 0 to 2"),
         (lambda tables: tables.sample(0, similar=False), "only sign projections know the opposite"),
         (lambda tables: tables.sample(X[:2]), "the number of a row, or one row"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from hashmix.hashing.family import HashFamily
@@ -49,8 +50,9 @@ class ChainTables:
         name = repr(family)
         generation = 0 if refresh is None else sweep // refresh
         if name not in self._families:
-            family.random_state = self.key
-            self._families[name] = family.fit(self.rows)
+            mine = copy(family)
+            mine.random_state = self.key
+            self._families[name] = mine.fit(self.rows)
         kept = self._tables.get((name, refresh))
         if kept is None or kept[0] != generation:
             tables = Tables(self.rows, self._families[name].redrawn(self.rows, generation))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ import numpy as np
 
 from hashmix.hashing.rows import DenseRows, SparseRows, as_hashable, n_columns, n_rows
 from hashmix.rng import chain_keys, stream
-from hashmix.validation import bad_parameter, check_integer
+from hashmix.validation import bad_parameter, check_integer, check_n_jobs
 
 __all__ = ["HashFamily", "in_threads"]
 
@@ -22,9 +21,9 @@ _BLOCK = 4096
 _MOST_BITS = 64
 
 
-def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None) -> list[Any]:
+def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None = None) -> list[Any]:
     """Do every task, in ``n_jobs`` threads (None: one per processor); results in the order of the tasks."""
-    workers = n_jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    workers = check_n_jobs("hashing", n_jobs)
     tasks = list(tasks)
     if workers == 1 or len(tasks) == 1:
         return [work(task) for task in tasks]
@@ -71,6 +70,7 @@ class HashFamily(ABC):
 
     def redrawn(self, X: Any, key: int) -> HashFamily:
         """A fitted family's twin with fresh functions, named by ``key``; what was learned about columns is kept."""
+        self._check_fitted("redrawn")
         twin = copy(self)
         twin.key_ = stream(int(self.key_), key).state[0]
         twin._draw_functions(as_hashable(X, type(self).__name__))
@@ -79,8 +79,7 @@ class HashFamily(ABC):
     def codes(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """Codes of rows, uint64 of shape (n_tables, n_rows); the same for any ``n_jobs``, dense or sparse."""
         owner = type(self).__name__
-        if not hasattr(self, "key_"):
-            raise ValueError(f"{owner} has no hash functions yet: call fit before codes.")
+        self._check_fitted("codes")
         rows = as_hashable(X, owner)
         if n_columns(rows) != self.n_features_in_:
             raise bad_parameter(owner, "X", f"a matrix of {self.n_features_in_} columns", f"{n_columns(rows)} columns")
@@ -89,6 +88,10 @@ class HashFamily(ABC):
         out = np.empty((self.n_tables, n), np.uint64)
         in_threads(lambda start: self._hash(rows, start, min(start + _BLOCK, n), out), range(0, n, _BLOCK), n_jobs)
         return out
+
+    def _check_fitted(self, method: str) -> None:
+        if not hasattr(self, "key_"):
+            raise ValueError(f"{type(self).__name__} has no hash functions yet: call fit before {method}.")
 
     @abstractmethod
     def _fit_columns(self, rows: DenseRows | SparseRows) -> None:

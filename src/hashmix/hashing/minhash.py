@@ -26,7 +26,7 @@ from hashmix.hashing.rows import (
     smallest_entry,
 )
 from hashmix.rng import mix
-from hashmix.validation import bad_parameter, check_choice
+from hashmix.validation import bad_parameter, check_choice, check_flag
 
 __all__ = ["ICWS", "ZERO_CODE", "WeightedMinHash", "icws_codes"]
 
@@ -258,11 +258,13 @@ class WeightedMinHash(HashFamily):
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
         self.method = check_choice(type(self).__name__, "method", method, ["icws", "rejection"])
+        owner = type(self).__name__
+        self.signed, self.center = check_flag(owner, "signed", signed), check_flag(owner, "center", center)
+        self.scale = check_flag(owner, "scale", scale)
         if center and not signed:
             raise bad_parameter(
                 type(self).__name__, "signed", "True when center is (centred data have negative entries)", signed
             )
-        self.signed, self.center, self.scale = signed, center, scale
 
     def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
         self._check_entries(rows)

@@ -19,6 +19,8 @@ __all__ = [
     "SparseRows",
     "all_features",
     "as_hashable",
+    "as_row_groups",
+    "as_row_pair",
     "column_map",
     "feature_value",
     "n_columns",
@@ -80,6 +82,20 @@ def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
     return SparseRows(arrays[0], arrays[1], arrays[2], matrix.shape[1])
 
 
+def as_row_pair(x: Any, y: Any, owner: str) -> np.ndarray:
+    """Two rows of equal length, dense or sparse, as a matrix."""
+    return np.concatenate(as_row_groups(x, y, owner))
+
+
+def as_row_groups(x: Any, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Two groups of rows with the same columns, dense or sparse, as matrices."""
+    groups = [as_rows(rows.toarray() if hasattr(rows, "tocsr") else np.atleast_2d(np.asarray(rows)), owner) for rows in (x, y)]
+    if groups[0].shape[1] != groups[1].shape[1]:
+        widths = " and ".join(str(group.shape[1]) for group in groups)
+        raise ValueError(f"{owner} takes rows with the same number of columns. Got {widths} instead.")
+    return groups[0], groups[1]
+
+
 def n_rows(rows: DenseRows | SparseRows) -> int:
     """How many rows there are."""
     return len(rows.begins) - 1 if isinstance(rows, SparseRows) else len(rows.values)
@@ -124,7 +140,11 @@ def column_moments(rows: DenseRows | SparseRows) -> tuple[np.ndarray, np.ndarray
 def column_map(rows: DenseRows | SparseRows, center: bool, scale: bool, signed: bool) -> FeatureMap:
     """The features of rows: columns about their means if ``center``, in standard deviations if ``scale``."""
     d = n_columns(rows)
-    mean, deviation = column_moments(rows) if center or scale else (np.zeros(d), np.ones(d))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = column_moments(rows) if center or scale else (np.zeros(d), np.ones(d))
+    if not np.isfinite(deviation).all():
+        column = int(np.flatnonzero(~np.isfinite(deviation))[0])
+        raise ValueError(f"X must hold numbers whose squares can be summed. Column {column} is too large to centre and scale.")
     # A column of equal values carries no similarity: centred it is zero, and it needs no unit.
     spread = np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
     return FeatureMap(mean if center else np.zeros(d), 1.0 / spread if scale else np.ones(d), signed)

@@ -12,9 +12,9 @@ from scipy.sparse import csr_matrix
 
 from hashmix.compiling import borrowed, helper, kernel
 from hashmix.hashing.counter import address, uniform_at
-from hashmix.hashing.family import HashFamily
-from hashmix.hashing.rows import DenseRows, SparseRows, column_map, n_rows
-from hashmix.validation import bad_parameter
+from hashmix.hashing.family import HashFamily, in_threads
+from hashmix.hashing.rows import DenseRows, SparseRows, as_row_pair, column_map, n_rows
+from hashmix.validation import bad_parameter, check_flag
 
 __all__ = ["SignProjection", "hamming", "sign_collision_probability"]
 
@@ -46,9 +46,9 @@ def _pack_signs(sums, n_bits, i, codes):
 
 
 @kernel
-def _draw_normals(key, weights):
-    """Standard normal weights, (d, n_functions), each known by its own address."""
-    for j in range(weights.shape[0]):
+def _draw_normals(key, weights, begin, end):
+    """Standard normal weights of features begin … end − 1, (d, n_functions), each known by its own address."""
+    for j in range(begin, end):
         for h in range(weights.shape[1]):
             place = address(key, h, j)
             radius = math.sqrt(-2.0 * math.log(uniform_at(place, 0)))
@@ -177,14 +177,15 @@ class SignProjection(HashFamily):
         super().__init__(n_bits, n_tables, random_state)
         if center not in (None, "mean", "median"):
             raise bad_parameter(type(self).__name__, "center", "None, 'mean' or 'median'", center)
-        self.center, self.scale = center, scale
+        self.center, self.scale = center, check_flag(type(self).__name__, "scale", scale)
 
     def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
         self.columns_ = column_map(rows, self.center == "mean", self.scale, False)
 
     def _draw_functions(self, rows: DenseRows | SparseRows) -> None:
         weights = _from_a_page(self.n_features_in_, self.n_functions)
-        _draw_normals(self.key_, weights)
+        d = self.n_features_in_
+        in_threads(lambda j: _draw_normals(self.key_, weights, j, min(j + 1000, d)), range(0, d, 1000))
         weights *= self.columns_.scale[:, None]
         self.weights_ = weights
         offsets = self.columns_.origin @ weights
@@ -201,7 +202,7 @@ class SignProjection(HashFamily):
 
     def opposite(self, codes: np.ndarray) -> np.ndarray:
         """The codes of the rows reflected in the centre: every bit turned."""
-        return codes ^ np.uint64((1 << self.n_bits) - 1)
+        return _as_codes(codes, "codes", "opposite") ^ np.uint64((1 << self.n_bits) - 1)
 
 
 def _some_rows(rows: DenseRows | SparseRows) -> Any:
@@ -225,6 +226,13 @@ def _popcounts(words):
     return out
 
 
+def _as_codes(codes: Any, name: str, owner: str) -> np.ndarray:
+    array = np.asarray(codes)
+    if array.dtype.kind not in "ui" or (array.dtype.kind == "i" and array.size and array.min() < 0):
+        raise bad_parameter(owner, name, "integers ≥ 0", codes)
+    return array.astype(np.uint64, copy=False)
+
+
 def hamming(codes: Any, others: Any) -> np.ndarray:
     """How many bits differ between codes, elementwise.
 
@@ -235,7 +243,7 @@ def hamming(codes: Any, others: Any) -> np.ndarray:
     >>> hamming(np.array([0b1011, 0b1000], dtype=np.uint64), np.uint64(0b1110))
     array([2, 2])
     """
-    words = np.bitwise_xor(np.asarray(codes, np.uint64), np.asarray(others, np.uint64))
+    words = np.bitwise_xor(_as_codes(codes, "codes", "hamming"), _as_codes(others, "others", "hamming"))
     return _popcounts(words.ravel()).reshape(words.shape)
 
 
@@ -248,8 +256,10 @@ def sign_collision_probability(x: Any, y: Any) -> float:
     >>> round(sign_collision_probability([1.0, 0.0], [1.0, 1.0]), 12)
     0.75
     """
-    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    length = np.linalg.norm(x) * np.linalg.norm(y)
-    if length == 0.0:
+    rows = as_row_pair(x, y, "sign_collision_probability").astype(np.float64)
+    largest = abs(rows).max(axis=1)
+    if (largest == 0.0).any():
         raise ValueError("sign_collision_probability needs two rows that are not zero: a zero row has no direction.")
-    return 1.0 - math.acos(float(np.clip(x @ y / length, -1.0, 1.0))) / math.pi
+    x, y = rows / largest[:, None]
+    cosine = float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
+    return 1.0 - math.acos(min(1.0, max(-1.0, cosine))) / math.pi

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
+from hashmix.hashing.rows import SparseRows, as_hashable, as_row_groups, as_row_pair, n_rows
 from hashmix.validation import as_rows
 
 __all__ = ["collision_probability", "cut_probability", "sign_split", "weighted_jaccard"]
@@ -21,15 +22,15 @@ def sign_split(X: Any) -> Any:
     >>> sign_split([[1.0, -2.0]])
     array([[1., 0., 0., 2.]])
     """
-    if hasattr(X, "tocsr"):
-        matrix = X.tocsr()
+    rows = as_hashable(X, "sign_split")
+    if isinstance(rows, SparseRows):
+        matrix = csr_matrix((rows.values, rows.columns, rows.begins), shape=(n_rows(rows), rows.n_features))
         return csr_matrix(hstack([matrix.maximum(0), (-matrix).maximum(0)]))
-    X = as_rows(X, "sign_split")
+    X = rows.values
     return np.concatenate([np.maximum(X, 0.0), np.maximum(-X, 0.0)], axis=1)
 
 
-def _non_negative(rows: Any, owner: str) -> np.ndarray:
-    rows = as_rows(rows.toarray() if hasattr(rows, "tocsr") else np.atleast_2d(np.asarray(rows)), owner)
+def _non_negative(rows: np.ndarray, owner: str) -> np.ndarray:
     if rows.min() < 0.0:
         raise ValueError(f"{owner} takes rows of entries ≥ 0 (see sign_split). Got {rows.min()} instead.")
     return rows
@@ -46,8 +47,7 @@ def weighted_jaccard(x: Any, y: Any) -> float:
     >>> weighted_jaccard([2.0, 1.0, 0.0], [1.0, 1.0, 2.0])
     0.4
     """
-    owner = "weighted_jaccard"
-    return _jaccard(np.concatenate([_non_negative(x, owner), _non_negative(y, owner)]))
+    return _jaccard(_non_negative(as_row_pair(x, y, "weighted_jaccard"), "weighted_jaccard"))
 
 
 def collision_probability(rows: Any) -> float:
@@ -59,6 +59,7 @@ def collision_probability(rows: Any) -> float:
     >>> collision_probability([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
     0.3333333333333333
     """
+    rows = as_rows(rows.toarray() if hasattr(rows, "tocsr") else rows, "collision_probability")
     return _jaccard(_non_negative(rows, "collision_probability"))
 
 
@@ -82,7 +83,9 @@ def cut_probability(inside: Any, outside: Any) -> float:
     >>> cut_probability([[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0]])
     0.5
     """
-    inside, outside = _non_negative(inside, "cut_probability"), _non_negative(outside, "cut_probability")
+    inside, outside = as_row_groups(inside, outside, "cut_probability")
+    _non_negative(inside, "cut_probability")
+    _non_negative(outside, "cut_probability")
     envelope = float(np.maximum(inside.max(axis=0), outside.max(axis=0)).sum())
     if envelope == 0.0:
         raise ValueError("cut_probability needs a row that is not zero: no dart falls under an empty envelope.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from hashmix.compiling import borrowed, helper, kernel
 from hashmix.hashing.family import HashFamily, in_threads
 from hashmix.rng import chain_keys, integer, stream
-from hashmix.validation import bad_parameter, check_integer
+from hashmix.validation import bad_parameter, check_integer, check_n_jobs
 
 __all__ = ["TableArrays", "Tables", "another_from_bucket", "bucket_mate", "filled_bucket", "n_others", "turned"]
 
@@ -170,7 +171,7 @@ class Tables:
     X : array or sparse matrix of shape (n_rows, n_features)
         The rows. Kept by reference, for :meth:`refresh`.
     family : SignProjection or WeightedMinHash
-        The hash functions; fitted to X if it is not yet.
+        The hash functions; if it is not fitted yet, a copy of it is, to X.
     n_jobs : int, optional
         Threads to hash and build in; None for one per processor. Does not change the result.
 
@@ -191,8 +192,8 @@ class Tables:
     def __init__(self, X: Any, family: HashFamily, n_jobs: int | None = None) -> None:
         if not isinstance(family, HashFamily):
             raise bad_parameter("Tables", "family", "a SignProjection or WeightedMinHash", family)
-        self.X, self.n_jobs = X, n_jobs
-        self.family = family if hasattr(family, "key_") else family.fit(X)
+        self.X, self.n_jobs = X, check_n_jobs("Tables", n_jobs)
+        self.family = family if hasattr(family, "key_") else copy(family).fit(X)
         self._refreshed = 0
         self._build()
 
@@ -300,7 +301,7 @@ class Tables:
             raise bad_parameter("sample", "similar", "True: only sign projections know the opposite of a row", similar)
         out = np.empty(1 if size is None else check_integer("sample", "size", size, low=0), np.int64)
         rng = stream(chain_keys(random_state, 1)[0])
-        if isinstance(query, (int, np.integer)) and not isinstance(query, bool):
+        if np.ndim(query) == 0 and not hasattr(query, "tocsr"):
             i = self._row(query)
             _draw_mates(rng, self.arrays, self.arrays.buckets[i], not similar, i, out)
         else:
@@ -321,11 +322,11 @@ class Tables:
         return buckets
 
     def _row(self, i: Any) -> int:
-        if not -1 < i < len(self):
+        if not isinstance(i, (int, np.integer)) or isinstance(i, bool) or not -1 < i < len(self):
             raise bad_parameter("Tables", "query", f"the number of a row, 0 to {len(self) - 1}", i)
         return int(i)
 
     def _table(self, table: int) -> int:
-        if not -1 < table < self.n_tables:
+        if not isinstance(table, (int, np.integer)) or isinstance(table, bool) or not -1 < table < self.n_tables:
             raise bad_parameter("Tables", "table", f"the number of a table, 0 to {self.n_tables - 1}", table)
         return int(table)
