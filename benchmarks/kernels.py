@@ -19,7 +19,7 @@ from report import write_results
 import hashmix as hm
 from hashmix.compiling import borrowed
 from hashmix.components.contract import clear
-from hashmix.moves.restricted import restricted_scan, toss_coins
+from hashmix.moves.restricted import fill_sides, restricted_scan, toss_coins
 from hashmix.rng import stream
 from hashmix.state import State
 
@@ -63,7 +63,8 @@ def deal(rng, arrays, target, a, b, n):
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     clear(target.model, arrays.table, a)
     clear(target.model, arrays.table, b)
-    toss_coins(rng, arrays, target, a, b, n)
+    toss_coins(rng, arrays, n)
+    fill_sides(arrays, target, a, b, n)
 
 
 @numba.njit(nogil=True)

@@ -51,8 +51,8 @@ FAULTS = {
     ),
     "a singleton is taken for a cluster of its own": (
         "moves/gibbs.py",
-        "log_new_weight(prior, k - 1)",
-        "log_new_weight(prior, k)",
+        "others = k - 1 if alone else k",
+        "others = k",
         "hm.moves.Gibbs()",
     ),
     "a point in none of the clusters on offer moves all the same": (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import borrowed, helper, kernel
+from hashmix.compiling import borrowed, helper, inlined, kernel
 from hashmix.hashing.family import HashFamily, in_threads
 from hashmix.rng import chain_keys, integer, stream
 from hashmix.validation import bad_parameter, check_integer, check_n_jobs
@@ -88,35 +88,21 @@ def _find_codes(codes, slots, distinct):
 # ---- sampling --------------------------------------------------------------------------------------------------------------
 
 
-@helper
-def another_from_bucket(rng, tables, bucket, but):
-    """A uniform row of a bucket other than ``but`` (pass −1 for any), or −1 when there is none."""
-    others = n_others(tables, bucket, but)
-    if others == 0:
-        return -1
-    row = tables.order[tables.begins[bucket] + integer(rng, others)]
-    # The last row stands in for the one left out.
-    return tables.order[tables.begins[bucket + 1] - 1] if row == but else row
+# A row is in its own bucket, and never in the opposite one: so it need not be searched for to be left out.
 
 
-@helper
-def n_others(tables, bucket, but):
-    """How many rows a bucket holds besides ``but``."""
+@inlined
+def n_others(tables, bucket, opposite, but):
+    """How many rows other than ``but`` (−1: none) a bucket holds: its own, or the ``opposite`` one; −1 is no bucket."""
     if bucket < 0:
         return 0
-    return tables.begins[bucket + 1] - tables.begins[bucket] - (1 if but >= 0 and _holds(tables, bucket, but) else 0)
+    return tables.begins[bucket + 1] - tables.begins[bucket] - (1 if but >= 0 and not opposite else 0)
 
 
-@helper
-def _holds(tables, bucket, row):
-    low, high = tables.begins[bucket], tables.begins[bucket + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if tables.order[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low < tables.begins[bucket + 1] and tables.order[low] == row
+@inlined
+def turned(tables, bucket, opposite):
+    """A bucket, or the opposite one."""
+    return tables.opposites[bucket] if opposite and bucket >= 0 else bucket
 
 
 @helper
@@ -128,16 +114,16 @@ def filled_bucket(rng, tables, buckets, opposite, but):
     """
     n_tables = len(buckets)
     bucket = turned(tables, buckets[integer(rng, n_tables)], opposite)
-    if n_others(tables, bucket, but) > 0:
+    if n_others(tables, bucket, opposite, but) > 0:
         return bucket
     filled = 0
     for t in range(n_tables):
-        if n_others(tables, turned(tables, buckets[t], opposite), but) > 0:
+        if n_others(tables, turned(tables, buckets[t], opposite), opposite, but) > 0:
             filled += 1
     left = integer(rng, filled) if filled > 0 else -1
     for t in range(n_tables):
         bucket = turned(tables, buckets[t], opposite)
-        if n_others(tables, bucket, but) > 0:
+        if n_others(tables, bucket, opposite, but) > 0:
             if left == 0:
                 return bucket
             left -= 1
@@ -145,15 +131,19 @@ def filled_bucket(rng, tables, buckets, opposite, but):
 
 
 @helper
+def another_from_bucket(rng, tables, bucket, opposite, but):
+    """A uniform row of a bucket, other than ``but``; −1 for no bucket."""
+    if bucket < 0:
+        return -1
+    row = tables.order[tables.begins[bucket] + integer(rng, n_others(tables, bucket, opposite, but))]
+    # The last row stands in for the one left out.
+    return tables.order[tables.begins[bucket + 1] - 1] if row == but else row
+
+
+@inlined
 def bucket_mate(rng, tables, buckets, opposite, but):
     """Locality-sensitive sampling: a uniform row, other than ``but``, of :func:`filled_bucket`; −1 when there is none."""
-    return another_from_bucket(rng, tables, filled_bucket(rng, tables, buckets, opposite, but), but)
-
-
-@helper
-def turned(tables, bucket, opposite):
-    """A bucket, or the opposite one."""
-    return tables.opposites[bucket] if opposite and bucket >= 0 else bucket
+    return another_from_bucket(rng, tables, filled_bucket(rng, tables, buckets, opposite, but), opposite, but)
 
 
 @kernel

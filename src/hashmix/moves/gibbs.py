@@ -71,18 +71,18 @@ def run_gibbs(rng, arrays, target, begin, end, counts):
         here = partition.labels[i]
         alone = partition.sizes[here] == 1
         k = n_clusters(partition)
+        others = k - 1 if alone else k  # without the point, a cluster of its own is gone
+        log_new = log_predictive(model, table, spare(partition, 0), row) + log_new_weight(prior, others)
         for c in range(k):
             slot = partition.active[c]
             if slot != here:
                 weights[c] = log_predictive(model, table, slot, row) + log_join_weight(prior, table.sizes[slot])
             elif not alone:
                 weights[c] = log_predictive_without(model, table, slot, row) + log_join_weight(prior, table.sizes[slot] - 1)
-            else:  # without the point its cluster is gone: staying is opening a new one
-                weights[c] = log_predictive(model, table, spare(partition, 0), row) + log_new_weight(prior, k - 1)
-        options = k
-        if not alone:
-            weights[k] = log_predictive(model, table, spare(partition, 0), row) + log_new_weight(prior, k)
-            options = k + 1
+            else:  # staying is opening a new one
+                weights[c] = log_new
+        weights[k] = log_new
+        options = k if alone else k + 1
         total = normalise(weights, options)
         c = categorical(rng, weights, options, total)
         slot = partition.active[c] if c < k else spare(partition, 0)

@@ -173,17 +173,16 @@ def fill_sides(arrays, target, a, b, m):
 
 
 @inlined
-def toss_coins(rng, arrays, target, a, b, m):
-    """Deal the points to sides a and b by fair coins."""
+def toss_coins(rng, arrays, m):
+    """Deal the points to two sides by fair coins."""
     for j in range(m):
         arrays.scratch.sides[j] = 1 if bernoulli(rng, 0.5) else 0
-    fill_sides(arrays, target, a, b, m)
 
 
 @inlined
-def draw_from_urn(rng, arrays, target, a, b, m):
-    """Deal the points to sides a and b, each side's chance being its share of the points so far."""
-    of_a, of_b = arrays.table.sizes[a], arrays.table.sizes[b]
+def draw_from_urn(rng, arrays, m):
+    """Deal the points to two sides that begin with a point each, a side's chance being its share of the points so far."""
+    of_a = of_b = 1
     for j in range(m):
         to_b = bernoulli(rng, of_b / (of_a + of_b))
         arrays.scratch.sides[j] = 1 if to_b else 0
@@ -191,17 +190,15 @@ def draw_from_urn(rng, arrays, target, a, b, m):
             of_b += 1
         else:
             of_a += 1
-    fill_sides(arrays, target, a, b, m)
 
 
 @inlined
-def join_bucket(rng, law, arrays, target, u, a, b, m):
+def join_bucket(rng, law, arrays, u, m):
     """Deal the points that share u's bucket, in a random table, to side a and the others to b."""
     t = integer(rng, law.buckets.shape[1])
     bucket = law.buckets[u, t]
     for j in range(m):
         arrays.scratch.sides[j] = 0 if law.buckets[arrays.scratch.points[j], t] == bucket else 1
-    fill_sides(arrays, target, a, b, m)
 
 
 @inlined
@@ -212,7 +209,6 @@ def join_nearest(arrays, target, a, b, m):
     for j in range(m):
         row = load(model, table, target.data, points[j])
         sides[j] = 1 if log_predictive(model, table, b, row) > log_predictive(model, table, a, row) else 0
-    fill_sides(arrays, target, a, b, m)
 
 
 # ---- laws ----------------------------------------------------------------------------------------------------------------
@@ -243,13 +239,14 @@ def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
         shuffle(rng, arrays.scratch.points, m)
         return sequential_pass(rng, arrays, target, u, a, b, m, forced, True)
     if law.kind == URN:
-        draw_from_urn(rng, arrays, target, a, b, m)
+        draw_from_urn(rng, arrays, m)
     elif law.kind == SCANS_FROM_NEAREST:
         join_nearest(arrays, target, a, b, m)
     elif law.kind == SCANS_FROM_BUCKET:
-        join_bucket(rng, law, arrays, target, u, a, b, m)
+        join_bucket(rng, law, arrays, u, m)
     else:
-        toss_coins(rng, arrays, target, a, b, m)
+        toss_coins(rng, arrays, m)
+    fill_sides(arrays, target, a, b, m)
     if blind(law):
         return log_blind(law, arrays.table.sizes[a], arrays.table.sizes[b])
     log_q = 0.0

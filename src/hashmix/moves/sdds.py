@@ -23,7 +23,7 @@ from hashmix.moves.anchored import (
 from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.contract import Move
 from hashmix.moves.gibbs import normalise
-from hashmix.moves.restricted import gather, sequential_pass, toss_coins
+from hashmix.moves.restricted import fill_sides, gather, sequential_pass, toss_coins
 from hashmix.partition import n_clusters, n_spare, spare
 from hashmix.rng import bernoulli, categorical, integer
 from hashmix.state import State
@@ -147,7 +147,8 @@ def run_sdds(rng, bayes_factor, arrays, target, begin, end, counts):
                 anchor = arrays.scratch.points[0]  # whose side is called a; either name gives the same probability
                 log_q = sequential_pass(rng, arrays, target, anchor, a, b, m, not splits, False)
             else:
-                toss_coins(rng, arrays, target, a, b, m)
+                toss_coins(rng, arrays, m)
+                fill_sides(arrays, target, a, b, m)
             log_ratio = max(bound, 0.0) + log_q
             if splits:
                 if table.sizes[a] == 0 or table.sizes[b] == 0:

@@ -65,7 +65,7 @@ def _printed_sum(data, features, lengths, tables, n_bits, table, opposite, array
             continue
         u = points[j]
         bucket = turned(tables, tables.buckets[u, table], opposite)
-        found = n_others(tables, bucket, u)
+        found = n_others(tables, bucket, opposite, u)
         if found == 0:
             continue
         of_v = 0
@@ -103,7 +103,7 @@ def run_published_lshsm(rng, features, lengths, tables, n_bits, arrays, target, 
         bucket = filled_bucket(rng, tables, tables.buckets[u], smart_split, u)
         if bucket < 0:
             continue
-        v = another_from_bucket(rng, tables, bucket, u)
+        v = another_from_bucket(rng, tables, bucket, smart_split, u)
         probed = 0  # the table that bucket is in
         for t in range(tables.buckets.shape[1]):
             if tables.buckets[v, t] == bucket:
