@@ -118,6 +118,7 @@ def sample(
         "component": repr(component),
         "prior": repr(prior),
         "moves": repr(schedule),
+        "exact": all(move.exact for move, _ in schedule),
         "n_warmup": n_warmup,
         "thin": thin,
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,

@@ -58,6 +58,7 @@ def test_warns_once_and_takes_a_flat_prior(moves, three_blobs):
         model = hm.SplitMergeMixture("gaussian", moves=moves, n_draws=5, n_warmup=5, random_state=0).fit(X)
     assert len(caught) == 1
     assert model.posterior_.settings["prior"] == "Flat()"
+    assert "these draws are not from the posterior" in repr(model.posterior_)
     assert sum(stats["proposed"].sum() for stats in model.posterior_.move_stats.values()) > 0
 
 

@@ -15,7 +15,8 @@ class LSHSM(CompositeMove):
 
     A dissimilar pair is split by a smart allocation (:class:`DissimilarSplit`); a similar pair is merged, or split by a
     Pólya urn (:class:`UrnMerge`). The ratios need no collision probability (``docs/exactness.md``); the paper's own are
-    in :class:`PublishedLSHSM`.
+    in :class:`PublishedLSHSM`. Once no cluster reaches around the mean, opposite rows are rarely together, and most splits
+    are left to the moves it is mixed with.
 
     Parameters
     ----------

@@ -243,19 +243,19 @@ class Posterior:
     def __repr__(self) -> str:
         probabilities = self.n_clusters_probabilities()
         likely = sorted(probabilities, key=lambda k: -probabilities[k])[:3]
-        lines = [
-            f"Posterior: {self.n_chains} chain{'s' * (self.n_chains > 1)} × {self.n_draws} draws of {self.n_samples} rows",
-            "  clusters   "
-            + ", ".join(f"{k} ({probabilities[k]:.0%})" for k in likely)
-            + (", …" if len(probabilities) > 3 else ""),
-            f"  log joint  {self.log_joint.mean():.1f} ± {self.log_joint.std():.1f}",
-        ]
+        shares = ", ".join(f"{k} ({probabilities[k]:.0%})" for k in likely) + (", …" if len(probabilities) > 3 else "")
+        lines = [("clusters", shares), ("log joint", f"{self.log_joint.mean():.1f} ± {self.log_joint.std():.1f}")]
+        if not self.settings.get("exact", True):
+            lines.insert(0, ("not exact", "moves as printed in the paper: these draws are not from the posterior"))
         if self.n_chains > 1:
             for label, name in (("log joint", "log_joint"), ("clusters", "n_clusters")):
                 if np.ptp(getattr(self, name)) > 0:
-                    lines.append(f"  R̂ / ESS    {self.rhat()[name]:.3f} / {self.ess()[name]:.0f} ({label})")
+                    lines.append(("R̂ / ESS", f"{self.rhat()[name]:.3f} / {self.ess()[name]:.0f} ({label})"))
         for move, fields in self.move_stats.items():
             proposed, accepted = fields["proposed"].sum(), fields["accepted"].sum()
             share = accepted / max(proposed, 1)
-            lines.append(f"  {move:10s} {proposed} proposed, {share:.2%} accepted, {fields['seconds'].sum():.2f} s")
-        return "\n".join(lines)
+            lines.append((move, f"{proposed} proposed, {share:.2%} accepted, {fields['seconds'].sum():.2f} s"))
+        title = f"Posterior: {self.n_chains} chain{'s' * (self.n_chains > 1)} × {self.n_draws} draws of {self.n_samples} rows"
+        width = max(10, *(len(label) for label, _ in lines))
+        hat = "\u0302"  # a character of R̂ that takes no room
+        return "\n".join([title] + [f"  {label.ljust(width + label.count(hat))} {text}" for label, text in lines])
