@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import implements
+from hashmix.compiling import hot_helper, implements
 from hashmix.validation import as_rows, bad_parameter, not_finite
 
 __all__ = [
@@ -162,16 +162,32 @@ def all_features(rows, i, features, out):
     """Write all features of row i, zeros too."""
 
 
+@hot_helper
+def _keep(x, j, d, features, columns, values, found):
+    """Write the feature that entry x of column j is, unless it is zero; how many are written then."""
+    y = (x - features.origin[j]) * features.scale[j]
+    if y == 0.0:
+        return found
+    columns[found] = j + d if features.signed and y < 0.0 else j
+    values[found] = abs(y)
+    return found + 1
+
+
+@hot_helper
+def _value(x, j, negative, features):
+    """Column j's feature for entry x, or its negative part."""
+    y = (x - features.origin[j]) * features.scale[j]
+    if features.signed:
+        return max(-y, 0.0) if negative else max(y, 0.0)
+    return y
+
+
 @implements(nonzeros, DenseRows)
 def _nonzeros_dense(rows, i, features, columns, values):
     d = rows.values.shape[1]
     found = 0
     for j in range(d):
-        y = (rows.values[i, j] - features.origin[j]) * features.scale[j]
-        if y != 0.0:
-            columns[found] = j + d if features.signed and y < 0.0 else j
-            values[found] = abs(y)
-            found += 1
+        found = _keep(rows.values[i, j], j, d, features, columns, values, found)
     return found
 
 
@@ -180,12 +196,7 @@ def _nonzeros_sparse(rows, i, features, columns, values):
     d = rows.n_features
     found = 0
     for at in range(rows.begins[i], rows.begins[i + 1]):
-        j = rows.columns[at]
-        y = (rows.values[at] - features.origin[j]) * features.scale[j]
-        if y != 0.0:
-            columns[found] = j + d if features.signed and y < 0.0 else j
-            values[found] = abs(y)
-            found += 1
+        found = _keep(rows.values[at], rows.columns[at], d, features, columns, values, found)
     return found
 
 
@@ -200,10 +211,7 @@ def _all_features(rows, i, features, out):
 def _value_dense(rows, i, features, feature):
     d = rows.values.shape[1]
     j = feature if feature < d else feature - d
-    y = (rows.values[i, j] - features.origin[j]) * features.scale[j]
-    if features.signed:
-        return max(y, 0.0) if feature < d else max(-y, 0.0)
-    return y
+    return _value(rows.values[i, j], j, feature >= d, features)
 
 
 @implements(feature_value, SparseRows)
@@ -219,7 +227,4 @@ def _value_sparse(rows, i, features, feature):
             high = middle
     if low == rows.begins[i + 1] or rows.columns[low] != j:
         return 0.0
-    y = (rows.values[low] - features.origin[j]) * features.scale[j]
-    if features.signed:
-        return max(y, 0.0) if feature < d else max(-y, 0.0)
-    return y
+    return _value(rows.values[low], j, feature >= d, features)

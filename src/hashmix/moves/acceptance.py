@@ -7,7 +7,13 @@ import math
 from hashmix.compiling import helper
 from hashmix.rng import bernoulli
 
-__all__ = ["accept"]
+__all__ = ["accept", "log_or_never"]
+
+
+@helper
+def log_or_never(probability):
+    """Its logarithm; −∞ for what has no probability."""
+    return math.log(probability) if probability > 0.0 else -math.inf
 
 
 @helper

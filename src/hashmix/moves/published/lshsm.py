@@ -10,7 +10,7 @@ import numpy as np
 from hashmix.compiling import borrowed, helper, kernel
 from hashmix.components.contract import clear
 from hashmix.hashing.tables import another_from_bucket, filled_bucket, n_others, turned
-from hashmix.moves.acceptance import accept
+from hashmix.moves.acceptance import accept, log_or_never
 from hashmix.moves.anchored import (
     ACCEPTED,
     PROPOSED,
@@ -82,11 +82,6 @@ def _printed_sum(data, features, lengths, tables, n_bits, table, opposite, array
     return total / len(lengths)
 
 
-@helper
-def _log(x):
-    return math.log(x) if x > 0.0 else -np.inf
-
-
 @kernel
 def run_published_lshsm(rng, features, lengths, tables, n_bits, arrays, target, begin, end, counts):
     """Proposals number begin … end − 1 with the printed ratios; stops early when free slots run out."""
@@ -128,7 +123,7 @@ def run_published_lshsm(rng, features, lengths, tables, n_bits, arrays, target, 
         if on_b == 0 or on_b == m:
             continue
         counts[PROPOSED] += 1
-        log_sum = _log(_printed_sum(data, features, lengths, tables, n_bits, probed, smart_split, arrays, m))
+        log_sum = log_or_never(_printed_sum(data, features, lengths, tables, n_bits, probed, smart_split, arrays, m))
         if splits:
             counts[SPLITS_PROPOSED] += 1
             clear(model, table, a)

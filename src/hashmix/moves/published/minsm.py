@@ -11,7 +11,7 @@ from hashmix.compiling import borrowed, helper, inlined, kernel
 from hashmix.components.contract import clear
 from hashmix.hashing.minhash import ICWSWork, icws_codes
 from hashmix.hashing.rows import all_features
-from hashmix.moves.acceptance import accept
+from hashmix.moves.acceptance import accept, log_or_never
 from hashmix.moves.anchored import (
     ACCEPTED,
     PROPOSED,
@@ -115,11 +115,6 @@ def _one_alike(partition, centres, slot, number):
     return -1
 
 
-@helper
-def _log(x):
-    return math.log(x) if x > 0.0 else -np.inf
-
-
 @inlined
 def _fill_proposal(arrays, target, a, b, m):
     clear(target.model, arrays.table, a)
@@ -187,15 +182,15 @@ def run_published_minsm(rng, rows, features, tables, samplers, envelopes, centre
         if by_buckets:
             bucket = tables.buckets[u, 0]
             inside, _ = cut_probability_of_sides(rows, features, envelopes, arrays, m)
-            log_smart = _log(inside * (tables.begins[bucket + 1] - tables.begins[bucket]) / n)
+            log_smart = log_or_never(inside * (tables.begins[bucket + 1] - tables.begins[bucket]) / n)
             log_dumb = log_pair_probability(max(k, after))
         else:
             if splits:
                 _find_centres_of_sides(rows, features, envelopes, centres, samplers, arrays, a, b, m)
                 alike = _n_alike(partition, centres, a, first) + (1 if centres.codes[0, a] == centres.codes[0, b] else 0)
-                log_smart = _log(_similarity(centres, a, b)) - math.log(max(alike, 1) * after)
+                log_smart = log_or_never(_similarity(centres, a, b)) - math.log(max(alike, 1) * after)
             else:
-                log_smart = _log(_similarity(centres, first, second)) - math.log(alike * k)
+                log_smart = log_or_never(_similarity(centres, first, second)) - math.log(alike * k)
             log_dumb = -math.log(min(k, after)) - m * _LOG_2
         if log_smart == -np.inf:
             continue  # printed as impossible
