@@ -53,11 +53,16 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("-o", "--out", metavar="FOLDER", help="where results go (default: DATA's name with -clusters)")
     fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
     fit.add_argument("--component", default="auto", help="auto, gaussian, gaussian-full (default: auto)")
-    fit.add_argument("--prior", default="auto", help="default: dirichlet-process")
+    fit.add_argument(
+        "--prior",
+        default="auto",
+        help="dirichlet-process (default), pitman-yor, mixture-of-finite-mixtures, flat",
+    )
     fit.add_argument(
         "--moves",
         default="split-merge",
-        help="split-merge, sams, rgsm, sdds, random-split-merge, lshsm, minsm, gibbs (default: split-merge)",
+        help="split-merge (default), sams, rgsm, sdds, random-split-merge, lshsm, minsm, gibbs; published-lshsm, "
+        "published-minsm (as printed in the paper: not exact)",
     )
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
     fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")

@@ -74,7 +74,7 @@ def sample(
     max_seconds : float, optional
         Stop after this time (compilation not counted) with the draws so far.
     n_jobs : int, optional
-        Threads to run chains in; None or -1 for one per processor. Does not change the result.
+        Threads to run chains, and to hash, in; None or -1 for one per processor. Does not change the result.
     progress : bool, default=False
         Show a progress bar (needs tqdm).
 
@@ -126,14 +126,16 @@ def sample(
     }
     record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings)
     model = component.model(X)
-    states = [State(X, component, prior, start, model=model, key=key) for start, key in zip(starts, keys, strict=True)]
+    states = [
+        State(X, component, prior, start, model=model, key=key, n_jobs=n_jobs) for start, key in zip(starts, keys, strict=True)
+    ]
     if not np.isfinite([state.log_joint() for state in states]).all():
         raise ValueError("The starting partition has no finite log joint: X lies too far outside what the component expects.")
     _warn_if_published(schedule)
     # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
     few = State(X[:2], component, prior, np.zeros(len(X[:2]), int), model=model)
     for move, _ in schedule:
-        move.run_units(stream(0), few, 0, 0, np.zeros(4, np.int64))
+        move.compile(few)
     begin = time.perf_counter()
     chains = [
         _Chain(c, key, state, schedule, record, n_warmup, thin, begin)

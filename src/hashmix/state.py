@@ -74,6 +74,8 @@ class State:
         Hash tables to use, when they are already there.
     key : int, default=0
         Names the chain: hash functions are drawn from it.
+    n_jobs : int, optional
+        Threads to hash in.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class State:
         model: Any = None,
         hashed: ChainTables | None = None,
         key: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         labels = np.asarray(labels, dtype=np.int32)
         n = len(labels)
@@ -107,7 +110,7 @@ class State:
         self.data.flags.writeable = False
         self.component = component
         self.model = component.model(data) if model is None else model
-        self.hashed = ChainTables(self.data, key) if hashed is None else hashed
+        self.hashed = ChainTables(self.data, key, n_jobs) if hashed is None else hashed
         self.sweep = 0  # how many sweeps the sampler has made: what tables are refreshed by
         self.prior = prior
         self.concentration = prior.start_concentration

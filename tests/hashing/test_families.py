@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_array, csr_matrix
 
 import hashmix as hm
 from hashmix.hashing import SignProjection, WeightedMinHash, collision_probability, sign_collision_probability, sign_split
@@ -71,6 +71,14 @@ def test_centred_angles_are_seen_from_the_mean(seed):
     codes = SignProjection(n_bits=1, n_tables=N_HASHES, random_state=seed).fit(far).codes(far)
     centred = SIGNED - SIGNED.mean(axis=0)
     assert agrees((codes[:, 0] == codes[:, 1]).mean(), sign_collision_probability(centred[0], centred[1]))
+
+
+def test_a_large_constant_column_changes_nothing(seed):
+    X = np.random.default_rng(seed).normal(size=(200, 3))
+    codes = SignProjection(8, 3, random_state=seed).fit(np.c_[X, np.zeros(200)]).codes(np.c_[X, np.zeros(200)])
+    for constant in (1.0, 1e18):
+        Z = np.c_[X, np.full(200, constant)]
+        assert np.array_equal(SignProjection(8, 3, random_state=seed).fit(Z).codes(Z), codes)
 
 
 def test_medians_halve_the_data(seed):
@@ -140,6 +148,7 @@ def test_rows_of_zeros_share_a_code_of_their_own(method):
 
 
 def test_hamming():
+    assert hm.hashing.hamming([], []).tolist() == []
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 2**64, (2, 5, 7), dtype=np.uint64)
     expected = [[bin(int(x) ^ int(y)).count("1") for x, y in zip(*rows, strict=True)] for rows in zip(a, b, strict=True)]
@@ -157,7 +166,7 @@ def test_redrawn_functions_are_others_and_reproducible():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SignProjection(n_bits=0), "'n_bits' parameter of SignProjection must be an integer ≥ 1"),
+        (lambda: SignProjection(n_bits=0), "'n_bits' parameter of SignProjection must be an integer from 1 to 64. Got 0"),
         (lambda: SignProjection(n_bits=65), "'n_bits' parameter of SignProjection must be an integer from 1 to 64"),
         (lambda: WeightedMinHash(n_tables=0), "'n_tables' parameter of WeightedMinHash must be an integer ≥ 1"),
         (lambda: SignProjection(center="mode"), "'center' parameter of SignProjection must be None, 'mean' or 'median'"),
@@ -180,6 +189,11 @@ def test_redrawn_functions_are_others_and_reproducible():
         (lambda: hm.hashing.hamming(1.5, 0), "'codes' parameter of hamming must be integers ≥ 0. Got 1.5"),
         (lambda: hm.hashing.hamming(1, -1), "'others' parameter of hamming must be integers ≥ 0. Got -1"),
         (lambda: SignProjection().fit(POSITIVE).codes(SIGNED), "must be a matrix of 6 columns. Got '4 columns'"),
+        (
+            lambda: SignProjection().fit(coo_array([1.0, 2.0])),
+            r"one row and one column. Got 'shape \(2,\)'",
+        ),
+        (lambda: WeightedMinHash(method="rejection").fit([[1e308, 1e308]]), "too large for method='rejection'"),
         (lambda: SignProjection().fit(csr_matrix((0, 4))), "a matrix of at least one row and one column"),
         (lambda: WeightedMinHash(method="rejection").fit(POSITIVE).codes(2 * POSITIVE), "within the bounds seen in fit"),
         (

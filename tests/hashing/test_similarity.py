@@ -16,6 +16,9 @@ def test_weighted_jaccard():
     assert weighted_jaccard(csr_matrix(ROWS[:1]), csr_matrix(ROWS[1:2])) == pytest.approx(2 / 5)
     assert weighted_jaccard([0.0], [0.0]) == 1.0
     assert collision_probability(ROWS) == pytest.approx(1.5 / 7)
+    assert weighted_jaccard([1e308, 1e308], [1e308, 1e308]) == 1.0
+    assert collision_probability(np.full((2, 20), 3e38, np.float32)) == 1.0
+    assert cut_probability([[1e308, 1e308]], [[0.0, 0.0]]) == 1.0
 
 
 def test_sign_split_of_sparse_rows():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 from hashmix.hashing import SignProjection, Tables, WeightedMinHash
@@ -96,6 +97,13 @@ def test_the_callers_family_is_left_alone():
     family = SignProjection(random_state=0)
     Tables(X, family)
     assert not hasattr(family, "key_")
+
+
+def test_a_row_of_a_sparse_matrix_is_a_query():
+    rows = abs(X[:50])
+    tables = Tables(csr_array(rows), WeightedMinHash(1, 5, random_state=0))
+    draws = [tables.sample(row, size=9, random_state=1).tolist() for row in (rows[3], csr_array(rows)[3], csr_array(rows)[[3]])]
+    assert draws[0] == draws[1] == draws[2]
 
 
 def test_nothing_to_sample():

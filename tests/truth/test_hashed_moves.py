@@ -102,6 +102,20 @@ def test_minsm_as_a_whole():
     assert_invariant(hm.moves.MinSM(1, 1), ROWS[:3], DIAGONAL, PRIORS[1])
 
 
+def test_a_composite_resumes_where_it_stopped():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    indifferent = hm.components.DiagonalGaussian(mean=0.0, kappa=1e9, shape=1e9, rate=1e9)
+    state = State(X, indifferent, hm.priors.DirichletProcess(1e6), np.zeros(60, int))
+    move, counts, done, calls = hm.moves.MinSM(1, 2), np.zeros(4, np.int64), 0, 0
+    while done < 2000:
+        state.ensure_spare()
+        done = move.run_units(stream(5, calls), state, done, 2000, counts)
+        calls += 1
+    assert calls > 1  # free slots did run out
+    assert counts[0] <= 2000
+    state.check()
+
+
 def test_refresh_counts_sweeps():
     X = np.random.default_rng(0).normal(size=(50, 3))
     state = State(X, hm.components.resolve_component("gaussian", X), PRIORS[0], np.zeros(50, int), key=7)
@@ -150,9 +164,9 @@ def test_one_and_two_rows(n):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hm.moves.LSHSM(n_bits=0), "'n_bits' parameter of .* must be an integer ≥ 1. Got 0"),
-        (lambda: hm.moves.MinSM(n_tables=0), "'n_tables' parameter of .* must be an integer ≥ 1. Got 0"),
-        (lambda: hm.moves.LSHSM(n_bits=65), "'n_bits' parameter of .* must be an integer from 1 to 64. Got 65"),
+        (lambda: hm.moves.LSHSM(n_bits=0), "'n_bits' parameter of LSHSM must be an integer from 1 to 64. Got 0"),
+        (lambda: hm.moves.MinSM(n_tables=0), "'n_tables' parameter of MinSM must be an integer ≥ 1. Got 0"),
+        (lambda: hm.moves.LSHSM(n_bits=65), "'n_bits' parameter of LSHSM must be an integer from 1 to 64. Got 65"),
         (lambda: hm.moves.HashedGibbs(n_mates=0), "'n_mates' parameter of HashedGibbs must be an integer ≥ 1"),
         (lambda: hm.moves.UrnMerge(refresh=0), "'refresh' parameter of UrnMerge must be an integer ≥ 1"),
         (lambda: hm.moves.UrnMerge(family="lsh"), "'family' parameter of UrnMerge must be one of"),

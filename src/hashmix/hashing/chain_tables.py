@@ -21,6 +21,8 @@ class ChainTables:
         The rows.
     key : int
         Names the chain: the functions of a family are drawn from it.
+    n_jobs : int, optional
+        Threads to hash in; does not change the result.
 
     Examples
     --------
@@ -35,9 +37,11 @@ class ChainTables:
     False
     """
 
-    def __init__(self, data: Any, key: int) -> None:
+    def __init__(self, data: Any, key: int, n_jobs: int | None = None) -> None:
         self.rows = DenseRows(data)
         self.key = key
+        # Starting threads takes longer than hashing a few thousand rows.
+        self.n_jobs = n_jobs if len(data) > 10_000 else 1
         self._families: dict[str, HashFamily] = {}
         self._tables: dict[tuple[str, int | None], tuple[int, Tables]] = {}
         self._features: FeatureMap | None = None
@@ -55,7 +59,7 @@ class ChainTables:
             self._families[name] = mine.fit(self.rows)
         kept = self._tables.get((name, refresh))
         if kept is None or kept[0] != generation:
-            tables = Tables(self.rows, self._families[name].redrawn(self.rows, generation))
+            tables = Tables(self.rows, self._families[name].redrawn(self.rows, generation), self.n_jobs)
             self._tables[name, refresh] = kept = (generation, tables)
         return kept[1]
 

@@ -14,7 +14,7 @@ from hashmix.hashing.rows import DenseRows, SparseRows, as_hashable, n_columns, 
 from hashmix.rng import chain_keys, stream
 from hashmix.validation import bad_parameter, check_integer, check_n_jobs
 
-__all__ = ["HashFamily", "in_threads"]
+__all__ = ["HashFamily", "check_bits", "in_threads"]
 
 #: Rows hashed by one thread in one go.
 _BLOCK = 4096
@@ -31,6 +31,13 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | N
         return list(pool.map(work, tasks))
 
 
+def check_bits(owner: str, n_bits: Any) -> int:
+    """How many hashes fit into a code."""
+    if not isinstance(n_bits, (int, np.integer)) or isinstance(n_bits, bool) or not 1 <= n_bits <= _MOST_BITS:
+        raise bad_parameter(owner, "n_bits", f"an integer from 1 to {_MOST_BITS}", n_bits)
+    return int(n_bits)
+
+
 class HashFamily(ABC):
     """Hash functions: ``n_tables`` codes of ``n_bits`` concatenated hashes each.
 
@@ -44,9 +51,7 @@ class HashFamily(ABC):
 
     def __init__(self, n_bits: int, n_tables: int, random_state: Any) -> None:
         owner = type(self).__name__
-        self.n_bits = check_integer(owner, "n_bits", n_bits, low=1)
-        if self.n_bits > _MOST_BITS:
-            raise bad_parameter(owner, "n_bits", f"an integer from 1 to {_MOST_BITS}", n_bits)
+        self.n_bits = check_bits(owner, n_bits)
         self.n_tables = check_integer(owner, "n_tables", n_tables, low=1)
         self.random_state = random_state
 

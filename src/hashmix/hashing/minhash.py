@@ -271,6 +271,8 @@ class WeightedMinHash(HashFamily):
         self.columns_: FeatureMap = column_map(rows, self.center, self.scale, self.signed)
         if self.method == "rejection":
             self.bounds_ = _largest_features(rows, self.columns_)
+            if self.bounds_.max() > np.finfo(np.float64).max / len(self.bounds_):
+                raise ValueError("X must hold numbers whose sum is finite. Its columns are too large for method='rejection'.")
 
     def _draw_functions(self, rows: DenseRows | SparseRows) -> None:
         n_features = self.n_features_in_ * (2 if self.signed else 1)

@@ -63,7 +63,7 @@ def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
     if not hasattr(X, "tocsr"):
         return DenseRows(as_rows(X, owner))
     matrix = X.tocsr()
-    if min(matrix.shape) < 1:
+    if matrix.ndim != 2 or min(matrix.shape) < 1:
         raise bad_parameter(owner, "X", "a matrix of at least one row and one column", f"shape {matrix.shape}")
     if matrix.dtype.kind not in "buif":
         raise bad_parameter(owner, "X", "a matrix of numbers", matrix.dtype)
@@ -145,9 +145,12 @@ def column_map(rows: DenseRows | SparseRows, center: bool, scale: bool, signed: 
     if not np.isfinite(deviation).all():
         column = int(np.flatnonzero(~np.isfinite(deviation))[0])
         raise ValueError(f"X must hold numbers whose squares can be summed. Column {column} is too large to centre and scale.")
-    # A column of equal values carries no similarity: centred it is zero, and it needs no unit.
-    spread = np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
-    return FeatureMap(mean if center else np.zeros(d), 1.0 / spread if scale else np.ones(d), signed)
+    varies = deviation > 1e-12 * np.abs(mean)
+    units = 1.0 / np.where(varies, deviation, 1.0) if scale else np.ones(d)
+    if not center:
+        return FeatureMap(np.zeros(d), units, signed)
+    # A centred column of equal values is zero: taken as that, however large, it costs no digits.
+    return FeatureMap(mean, np.where(varies, units, 0.0), signed)
 
 
 def nonzeros(rows, i, features, columns, values):

@@ -135,7 +135,7 @@ class SignProjection(HashFamily):
     (1 − θ/π)^n_bits. A row shares a code with the opposite of another with (θ/π)^n_bits: :meth:`opposite` turns a query
     for similar rows into one for dissimilar ones.
 
-    A row at the centre itself has all its bits set.
+    Without centring, a row of zeros has all its bits set; which bits a row at the centre has is a matter of rounding.
 
     Each projection adds up the features in order and zeros change nothing, so a code depends on the row and the functions
     alone: not on threads, nor on whether the row came dense or sparse.
@@ -227,7 +227,7 @@ def _popcounts(words):
 
 
 def _as_codes(codes: Any, name: str, owner: str) -> np.ndarray:
-    array = np.asarray(codes)
+    array = np.asarray(codes) if np.size(codes) else np.empty(0, np.uint64)
     if array.dtype.kind not in "ui" or (array.dtype.kind == "i" and array.size and array.min() < 0):
         raise bad_parameter(owner, name, "integers ≥ 0", codes)
     return array.astype(np.uint64, copy=False)

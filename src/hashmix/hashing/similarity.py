@@ -64,8 +64,11 @@ def collision_probability(rows: Any) -> float:
 
 
 def _jaccard(rows: np.ndarray) -> float:
-    most = float(rows.max(axis=0).sum())
-    return float(rows.min(axis=0).sum()) / most if most > 0.0 else 1.0
+    largest = float(rows.max())
+    if largest == 0.0:
+        return 1.0
+    rows = rows / np.float64(largest)  # in units of the largest, so that sums do not overflow
+    return float(rows.min(axis=0).sum() / rows.max(axis=0).sum())
 
 
 def cut_probability(inside: Any, outside: Any) -> float:
@@ -86,7 +89,9 @@ def cut_probability(inside: Any, outside: Any) -> float:
     inside, outside = as_row_groups(inside, outside, "cut_probability")
     _non_negative(inside, "cut_probability")
     _non_negative(outside, "cut_probability")
-    envelope = float(np.maximum(inside.max(axis=0), outside.max(axis=0)).sum())
-    if envelope == 0.0:
+    largest = np.float64(max(inside.max(), outside.max()))
+    if largest == 0.0:
         raise ValueError("cut_probability needs a row that is not zero: no dart falls under an empty envelope.")
-    return float(np.maximum(0.0, inside.min(axis=0) - outside.max(axis=0)).sum()) / envelope
+    inside, outside = inside / largest, outside / largest
+    envelope = np.maximum(inside.max(axis=0), outside.max(axis=0)).sum()
+    return float(np.maximum(0.0, inside.min(axis=0) - outside.max(axis=0)).sum() / envelope)

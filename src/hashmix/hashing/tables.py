@@ -300,7 +300,8 @@ class Tables:
 
     def _buckets_of(self, query: Any, similar: bool) -> np.ndarray:
         """The buckets of a row that need not be in the tables; −1 where there is none."""
-        codes: Any = self.family.codes(query if hasattr(query, "tocsr") else np.atleast_2d(np.asarray(query)))
+        rows = query if hasattr(query, "tocsr") else np.asarray(query)
+        codes: Any = self.family.codes(rows.reshape(1, -1) if rows.ndim == 1 else rows)
         if codes.shape[1] != 1:
             raise bad_parameter("sample", "query", "the number of a row, or one row", f"{codes.shape[1]} rows")
         wanted: Any = codes[:, 0] if similar else self.family.opposite(codes[:, 0])

@@ -15,7 +15,10 @@ __all__ = ["CompositeMove"]
 
 
 class CompositeMove(Move):
-    """A move that applies each of its parts in turn; exact because every part is."""
+    """A move made of others that make one proposal each; exact because every part is.
+
+    Applied once, it makes a proposal of each part; applied n times, n of the first part, then n of the next.
+    """
 
     @property
     @abstractmethod
@@ -26,5 +29,16 @@ class CompositeMove(Move):
         """Apply every part ``times`` times; return the counts of all parts together."""
         return np.sum([part.apply(state, rng, times, stop) for part in self.parts], axis=0)
 
+    def compile(self, state: State) -> None:
+        for part in self.parts:
+            part.compile(state)
+
+    def units(self, state: State) -> int:
+        return len(self.parts)
+
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        return min(part.run_units(rng, state, begin, end, counts) for part in self.parts)
+        parts = self.parts
+        for step in range(begin, end):
+            if parts[step % len(parts)].run_units(rng, state, 0, 1, counts) == 0:
+                return step
+        return end

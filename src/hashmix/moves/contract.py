@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hashmix.rng import stream
 from hashmix.state import State
 
 __all__ = ["Move"]
@@ -35,6 +36,10 @@ class Move(ABC):
         ``counts`` (int64, 4) accumulates proposals, acceptances, and how many of each were splits.
         """
 
+    def compile(self, state: State) -> None:
+        """Compile the kernels for data and a model like the state's, without doing anything."""
+        self.run_units(stream(0), state, 0, 0, np.zeros(4, np.int64))
+
     def units(self, state: State) -> int:
         """Units of work in one application: 1 for a proposal, n for a scan."""
         return 1
@@ -50,7 +55,8 @@ class Move(ABC):
         --------
         >>> import numpy as np, hashmix as hm
         >>> from hashmix.rng import stream
-        >>> from hashmix.state import State
+        >>> from hashmix.rng import stream
+        from hashmix.state import State
         >>> X = np.array([[0.0], [0.1], [9.0], [9.1]])
         >>> state = State(X, hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0), [0, 0, 0, 0])
         >>> counts = hm.moves.SAMS().apply(state, stream(0), times=50)
@@ -66,7 +72,7 @@ class Move(ABC):
         return counts
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({settings})"
 
     def __eq__(self, other: Any) -> bool:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from hashmix.hashing import HashFamily, SignProjection, Tables, WeightedMinHash
+from hashmix.hashing.family import check_bits
 from hashmix.moves.contract import Move
 from hashmix.state import State
 from hashmix.validation import check_choice, check_integer
 
-__all__ = ["HashedMove"]
+__all__ = ["HashedMove", "check_tables"]
 
 _FAMILIES = ["sign-projection", "minhash"]
+
+
+def check_tables(owner: str, n_bits: int, n_tables: int, refresh: int | None) -> tuple[int, int, int | None]:
+    """The settings of a move's hash tables, if they can be."""
+    refresh = None if refresh is None else check_integer(owner, "refresh", refresh, low=1)
+    return check_bits(owner, n_bits), check_integer(owner, "n_tables", n_tables, low=1), refresh
 
 
 class HashedMove(Move):
@@ -32,10 +39,8 @@ class HashedMove(Move):
 
     def __init__(self, n_bits: int, n_tables: int, refresh: int | None, family: str) -> None:
         owner = type(self).__name__
-        self.n_bits, self.n_tables = n_bits, n_tables
-        self.refresh = None if refresh is None else check_integer(owner, "refresh", refresh, low=1)
+        self.n_bits, self.n_tables, self.refresh = check_tables(owner, n_bits, n_tables, refresh)
         self.family = check_choice(owner, "family", family, _FAMILIES)
-        self._new_family()  # checks bits and tables
 
     def _new_family(self) -> HashFamily:
         if self.family == "minhash":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashmix.moves.composite import CompositeMove
 from hashmix.moves.contract import Move
 from hashmix.moves.dissimilar_split import DissimilarSplit
+from hashmix.moves.hashed import check_tables
 from hashmix.moves.urn_merge import UrnMerge
 
 __all__ = ["LSHSM"]
@@ -36,9 +37,9 @@ class LSHSM(CompositeMove):
     """
 
     def __init__(self, n_bits: int = 10, n_tables: int = 10, refresh: int | None = 10) -> None:
-        self.n_bits, self.n_tables, self.refresh = n_bits, n_tables, refresh
-        self._parts: list[Move] = [DissimilarSplit(n_bits, n_tables, refresh), UrnMerge(n_bits, n_tables, refresh)]
+        self.n_bits, self.n_tables, self.refresh = check_tables("LSHSM", n_bits, n_tables, refresh)
 
     @property
     def parts(self) -> list[Move]:
-        return self._parts
+        settings = self.n_bits, self.n_tables, self.refresh
+        return [DissimilarSplit(*settings), UrnMerge(*settings)]

@@ -7,6 +7,7 @@ from hashmix.moves.bucket_split import BucketSplit
 from hashmix.moves.composite import CompositeMove
 from hashmix.moves.contract import Move
 from hashmix.moves.envelope_cut import EnvelopeCut
+from hashmix.moves.hashed import check_tables
 from hashmix.moves.urn_merge import UrnMerge
 
 __all__ = ["MinSM"]
@@ -38,14 +39,9 @@ class MinSM(CompositeMove):
     """
 
     def __init__(self, n_bits: int = 1, n_tables: int = 10, refresh: int | None = 10) -> None:
-        self.n_bits, self.n_tables, self.refresh = n_bits, n_tables, refresh
-        self._parts: list[Move] = [
-            BucketSplit(n_bits, n_tables, refresh),
-            BucketCut(n_bits, n_tables, refresh),
-            EnvelopeCut(),
-            UrnMerge(n_bits, n_tables, refresh, "minhash"),
-        ]
+        self.n_bits, self.n_tables, self.refresh = check_tables("MinSM", n_bits, n_tables, refresh)
 
     @property
     def parts(self) -> list[Move]:
-        return self._parts
+        settings = self.n_bits, self.n_tables, self.refresh
+        return [BucketSplit(*settings), BucketCut(*settings), EnvelopeCut(), UrnMerge(*settings, "minhash")]

@@ -45,7 +45,7 @@ class UrnMerge(HashedMove):
         super().__init__(n_bits, n_tables, refresh, family)
 
     def units_per_call(self, state: State) -> int:
-        return 10_000
+        return min(10_000, max(50, 20_000_000 // len(state.partition.labels)))
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         anchors = Anchors(SIMILAR, SPLIT_RATE, self.tables(state).arrays)

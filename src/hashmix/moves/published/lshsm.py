@@ -183,6 +183,9 @@ class PublishedLSHSM(HashedMove):
     def __init__(self, n_bits: int = 10, n_tables: int = 10) -> None:
         super().__init__(n_bits, n_tables, None, "sign-projection")
 
+    def units_per_call(self, state: State) -> int:
+        return 1  # quadratic in the clusters' sizes
+
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         tables = self.tables(state)
         features: Any = tables.family.columns_  # type: ignore[attr-defined]

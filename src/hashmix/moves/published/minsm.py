@@ -221,7 +221,8 @@ class PublishedMinSM(HashedMove):
     standardised columns. |S_u| counts the whole bucket, u and points of other clusters included. In the ratio of a dumb merge,
     the first cluster drawn is the bucket's side, and S_u the bucket of a uniform point of it. A centre is the mean of its
     cluster's features; centres are hashed by the table's own function, anew whenever a cluster changes; S_u, for centres, does
-    not count u itself. In the ratio of a dumb split the side of heads is u, and |S_u| is at least 1. A Prob or J of zero
+    not count u itself. In the ratio of a dumb split the side of heads is u, and |S_u| is at least 1; two centres of zeros
+    have J = 1. A Prob or J of zero
     rejects; a cut or a split with an empty side, and a centre that shares its hash with no other, are null moves.
 
     Examples
