@@ -55,8 +55,7 @@ class Move(ABC):
         --------
         >>> import numpy as np, hashmix as hm
         >>> from hashmix.rng import stream
-        >>> from hashmix.rng import stream
-        from hashmix.state import State
+        >>> from hashmix.state import State
         >>> X = np.array([[0.0], [0.1], [9.0], [9.1]])
         >>> state = State(X, hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0), [0, 0, 0, 0])
         >>> counts = hm.moves.SAMS().apply(state, stream(0), times=50)
