@@ -82,7 +82,7 @@ def test_sampler_follows_its_exact_law(similar, seed):
 def test_sampling_over_random_tables_follows_the_formula(seed):
     """P(i) = a_i (1 − e^L) / (1 − e), where a_i = E[1{i in B}/|B|] and e = P(empty bucket), for the others' bucket B.
 
-    MATHS' example: two other rows with p = 1 and 1/2, one bit, two tables: the second is drawn with probability 1/4.
+    For example two other rows with p = 1 and 1/2, one bit, two tables: the second is drawn with probability 1/4.
     """
     rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])  # angles 0 and π/2 with row 0
     hits = np.zeros(3)
