@@ -30,6 +30,17 @@ def three_blobs():
     return centres[y] + rng.normal(size=(60, 2)) * [1.0, 300.0], y
 
 
+class OneOffer(hm.moves.Move):
+    """A HashedGibbs offer to one point: a whole scan has too many paths to walk; this one is reversible, too."""
+
+    def __init__(self, move, point):
+        self.move, self.point = move, point
+
+    def run_units(self, rng, state, begin, end, counts):
+        self.move.run_units(rng, state, self.point, self.point + 1, counts)
+        return end
+
+
 DIAGONAL = hm.components.DiagonalGaussian(mean=[0.3, -0.2], kappa=0.2, shape=1.3, rate=[0.4, 0.7])
 FULL = hm.components.FullGaussian(mean=[0.1, 0.2], kappa=0.2, dof=3.5, scale=[[0.5, 0.1], [0.1, 0.8]])
 COMPONENTS = [DIAGONAL, FULL]
@@ -53,7 +64,10 @@ MOVES = [
     hm.moves.BucketSplit(n_bits=1, n_tables=2),
     hm.moves.BucketCut(n_bits=1, n_tables=2),
     hm.moves.EnvelopeCut(),
-    hm.moves.HashedGibbs(n_bits=1, n_tables=1),
+    OneOffer(hm.moves.HashedGibbs(n_bits=1, n_tables=1), 1),
+    hm.moves.Gibbs(n_points=1),
+    hm.moves.WithinSplit(),
+    hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
 ]
 
 

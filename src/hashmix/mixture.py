@@ -34,16 +34,17 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     ----------
     component : str or Component, default="auto"
         How a cluster makes data: "auto" (Gaussian with a full covariance up to 16 columns, diagonal above), "gaussian"
-        (diagonal), "gaussian-full", or an object of :mod:`hashmix.components`. A string means defaults chosen from the
-        data; columns with a single value are then left out.
+        (diagonal), "gaussian-full", or an object of :mod:`hashmix.components`. A string means hyperparameters that are
+        learned; columns with a single value are then left out.
     prior : str or PartitionPrior, default="auto"
         How clusters share points: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
         flat for the published moves.
-    moves : str, Move or list of (Move, weight), default="split-merge"
-        The schedule: "split-merge" (both SAMS and RGSM proposals, and a Gibbs scan), "sams", "rgsm", "sdds",
-        "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`; "published-lshsm" and
-        "published-minsm" follow the paper as printed, and warn that their draws are not from the posterior.
+    moves : str, Move or list of (Move, weight), default="lss"
+        The schedule: "lss" (locality-sensitive sampling), "split-merge" (both SAMS and RGSM proposals, and a Gibbs scan),
+        "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`;
+        "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
+        posterior.
     n_draws : int, default=100
         Draws kept of each chain.
     n_warmup : int, default=200
@@ -55,7 +56,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     max_seconds : float, optional
         Stop sampling after this time, with the draws so far.
     init : str or array of labels, default="auto"
-        Where chains start: "auto" or "single" (one cluster), "singletons", or labels; see :func:`hashmix.sample`.
+        Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", or labels;
+        see :func:`hashmix.sample`.
     n_jobs : int, optional
         Threads to run chains in; None or -1 for one per processor. Does not change the result.
     random_state : None, int, RandomState or Generator
@@ -77,7 +79,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     posterior_ : Posterior
         All draws, with diagnostics.
     component_ : Component
-        The component that was used, with its hyperparameters.
+        The component that was used; what was learned of it has its value of the point estimate.
     n_iter_ : int
         Sweeps each chain made.
     n_features_in_, feature_names_in_ :
@@ -102,7 +104,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self,
         component: Any = "auto",
         prior: Any = "auto",
-        moves: Any = "split-merge",
+        moves: Any = "lss",
         n_draws: int = 100,
         n_warmup: int = 200,
         thin: int = 1,
@@ -151,12 +153,12 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
         self._columns = np.ones(X.shape[1], bool) if isinstance(self.component, Component) else informative_columns(X)
         used = X if self._columns.all() else X[:, self._columns]
-        self.component_ = resolve_component(self.component, used, type(self).__name__)
+        component = resolve_component(self.component, used, type(self).__name__)
         schedule = resolve_moves(self.moves, type(self).__name__)
         prior = resolve_prior(self.prior, type(self).__name__, default_prior(schedule))
         self.posterior_ = sample(
             used,
-            self.component_,
+            component,
             prior,
             schedule,
             n_draws=self.n_draws,
@@ -169,9 +171,12 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
-        self.labels_ = self.posterior_.point_estimate().astype(np.intp)
+        draw = self.posterior_.point_estimate_draw()
+        self.labels_ = self.posterior_.labels[draw].astype(np.intp)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
+        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
+        self.component_ = component.with_hyperparameters(learned)
         self._model = self.component_.model(used)
         self._stats = self.component_.statistics(self._model, used, self.labels_, self.n_clusters_)
         self._set_weights(prior)

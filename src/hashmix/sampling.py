@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from hashmix.components import Component, informative_columns, resolve_component
-from hashmix.moves import Move, Schedule, default_prior, resolve_moves
+from hashmix.hashing.chain_tables import ChainTables
+from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
+from hashmix.moves.tuning import Tuner
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.progress import progress_bar
-from hashmix.rng import chain_keys, numpy_generator, stream, unit_interval
-from hashmix.starts import start_labels
+from hashmix.rng import chain_keys, numpy_generator, stream
+from hashmix.starts import check_starts, start_labels
 from hashmix.state import State
 from hashmix.validation import as_rows, check_integer, check_n_jobs, check_number
 
@@ -29,7 +31,7 @@ def sample(
     X: Any,
     component: str | Component = "auto",
     prior: str | PartitionPrior = "auto",
-    moves: str | Move | Sequence[tuple[Move, float]] = "split-merge",
+    moves: str | Move | Sequence[tuple[Move, float | Work]] = "lss",
     *,
     n_draws: int,
     n_warmup: int = 0,
@@ -43,21 +45,22 @@ def sample(
 ) -> Posterior:
     """Draw partitions of the rows of X from their posterior.
 
-    A draw is recorded every ``thin`` sweeps after ``n_warmup`` sweeps. A sweep applies each move of the schedule as often
-    as its weight says, then updates the concentration if the prior learns it. The same seed gives the same draws for
-    any number of workers.
+    A draw is recorded every ``thin`` sweeps after ``n_warmup`` sweeps. A sweep updates the component's hyperparameters if
+    they are learned, applies each move of the schedule as often as its weight says, then updates the concentration if
+    the prior learns it. What is tuned is tuned during warm-up, and then frozen. The same seed gives the same draws for any
+    number of workers.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
         Dense and finite. Not copied when it is C-contiguous float32 or float64.
     component : str or Component, default="auto"
-        How a cluster makes data; see :func:`hashmix.components.resolve_component`. For a string, columns with a single
-        value are left out: they say nothing about clusters.
+        How a cluster makes data; see :func:`hashmix.components.resolve_component`. For a string, hyperparameters are
+        learned, and columns with a single value are left out: they say nothing about clusters.
     prior : str or PartitionPrior, default="auto"
         How clusters share points; see :func:`hashmix.priors.resolve_prior`. "auto" is a Dirichlet process (and flat for the
         published moves, whose ratio knows no prior).
-    moves : str, Move or list of (Move, weight), default="split-merge"
+    moves : str, Move or list of (Move, weight), default="lss"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
     n_draws : int
         Draws to record in each chain.
@@ -70,7 +73,8 @@ def sample(
     random_state : None, int, SeedSequence, Generator or RandomState
         Where randomness comes from.
     init : str, array of labels, or a sequence of these with one entry per chain
-        Where chains start: "single" (one cluster; also "auto"), "singletons", or labels of shape (n_samples,).
+        Where chains start: "single" (one cluster), "singletons", "buckets" (hashed neighbourhoods; also "auto"), or labels
+        of shape (n_samples,).
     max_seconds : float, optional
         Stop after this time (compilation not counted) with the draws so far.
     n_jobs : int, optional
@@ -111,7 +115,7 @@ def sample(
     component = resolve_component(component, X, owner)
     schedule = resolve_moves(moves, owner)
     prior = resolve_prior(prior, owner, default_prior(schedule))
-    starts = start_labels(init, len(X), n_chains, owner)
+    starts = check_starts(init, len(X), n_chains, owner)
     keys = chain_keys(random_state, n_chains)
 
     settings = {
@@ -124,30 +128,50 @@ def sample(
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "hashmix_version": version("hashmix"),
     }
-    record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings)
     model = component.model(X)
-    states = [
-        State(X, component, prior, start, model=model, key=key, n_jobs=n_jobs) for start, key in zip(starts, keys, strict=True)
-    ]
-    if not np.isfinite([state.log_joint() for state in states]).all():
-        raise ValueError("The starting partition has no finite log joint: X lies too far outside what the component expects.")
+    learned = component.hyperparameters(model)
+    record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings, learned)
     _warn_if_published(schedule)
     # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
-    few = State(X[:2], component, prior, np.zeros(len(X[:2]), int), model=model)
+    few = first_states(X[:2], component, prior, ["auto"], keys[:1], model, n_jobs)[0]
     for move, _ in schedule:
         move.compile(few)
     begin = time.perf_counter()
+    states = first_states(X, component, prior, starts, keys, model, n_jobs)
+    if not np.isfinite([state.log_joint() for state in states]).all():
+        raise ValueError("The starting partition has no finite log joint: X lies too far outside what the component expects.")
     chains = [
-        _Chain(c, key, state, schedule, record, n_warmup, thin, begin)
+        Chain(c, key, state, schedule, record, n_warmup, thin, begin)
         for c, (key, state) in enumerate(zip(keys, states, strict=True))
     ]
     deadline = None if max_seconds is None else begin + max_seconds
     stopped_by = _run(chains, n_workers, deadline, progress)
     settings["n_sweeps"] = max(chain.sweeps for chain in chains)
+    settings["tuned_moves"] = [repr(chain.tuner.frozen()) for chain in chains]
     return _finish(record, chains, stopped_by)
 
 
-class _Chain:
+def first_states(
+    X: np.ndarray,
+    component: Component,
+    prior: PartitionPrior,
+    starts: list[Any],
+    keys: list[int],
+    model: Any,
+    n_jobs: int | None,
+) -> list[State]:
+    """The states chains start in; lists of neighbours are found once for all."""
+    first = ChainTables(X, keys[0], n_jobs)
+    hashed = [first] + [ChainTables(X, key, n_jobs, first) for key in keys[1:]]
+    by_neighbours = any(isinstance(start, str) and start in ("auto", "buckets") for start in starts)
+    neighbours = first.neighbours() if by_neighbours else None
+    return [
+        State(X, component, prior, start_labels(start, neighbours, len(X), key), model, tables)
+        for start, key, tables in zip(starts, keys, hashed, strict=True)
+    ]
+
+
+class Chain:
     """One chain and what it has recorded so far."""
 
     def __init__(
@@ -166,27 +190,33 @@ class _Chain:
         self.sweeps = 0
         self.draws = 0
         self.names = _move_names(schedule)
-        self._since_draw = np.zeros((len(schedule), 5))
+        self.tuner = Tuner(schedule, state)
+        self._since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
         self.total_sweeps = n_warmup + thin * record.n_draws
 
     def sweep(self, stop: threading.Event) -> None:
         """One sweep, and the draw it may end in; left in the middle when told to stop."""
         state = self.state
         state.sweep = self.sweeps
-        for m, (move, weight) in enumerate(self.schedule):
-            times = int(weight)
-            if times < weight:
-                times += unit_interval(self.key, self.sweeps, m) < weight - times
+        warming_up = self.sweeps < self.n_warmup
+        state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
+        for m, (move, _) in enumerate(self.schedule):
             started = time.perf_counter()
-            counts = move.apply(state, stream(self.key, self.sweeps, m), times, stop.is_set)
-            self._since_draw[m, :4] += counts
-            self._since_draw[m, 4] += time.perf_counter() - started
+            rng = stream(self.key, self.sweeps, m)
+            if warming_up and self.tuner.is_work[m]:
+                counts = self.tuner.warm_up(m, state, rng, stop.is_set)
+            else:
+                counts = move.apply(state, rng, self.tuner.times(m, self.key, self.sweeps), stop.is_set)
+            self._since_draw[m, :-1] += counts
+            self._since_draw[m, -1] += time.perf_counter() - started
         if stop.is_set():
             return
+        if warming_up:
+            self.tuner.share_out()
         if state.prior.learns_concentration:
-            rng = numpy_generator(self.key, self.sweeps, len(self.schedule))
+            generator = numpy_generator(self.key, self.sweeps, len(self.schedule))
             n = len(state.partition.labels)
-            state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, rng))
+            state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, generator))
         state.refresh_if_due()
         self.sweeps += 1
         if self.sweeps == self.n_warmup:
@@ -202,6 +232,8 @@ class _Chain:
         record.log_likelihood[here] = state.log_likelihood()
         record.log_joint[here] = state.log_joint()
         record.concentration[here] = state.concentration
+        for name, value in state.component.hyperparameters(state.model).items():
+            record.hyperparameters[name][here] = value
         record.seconds[here] = time.perf_counter() - self.begin
         for name, values in zip(self.names, self._since_draw, strict=True):
             for field, value in zip(Posterior.MOVE_FIELDS, values, strict=True):
@@ -210,12 +242,12 @@ class _Chain:
         self.draws += 1
 
 
-def _run(chains: list[_Chain], n_workers: int, deadline: float | None, progress: bool) -> str | None:
+def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: bool) -> str | None:
     """Run all chains to their end; say what stopped them earlier, if anything did."""
     stop = threading.Event()
     stopped_by = None
 
-    def work(mine: list[_Chain]) -> None:
+    def work(mine: list[Chain]) -> None:
         # Chains of one worker take turns, so that being stopped leaves them equally long.
         while mine and not stop.is_set():
             for chain in mine:
@@ -244,7 +276,7 @@ def _run(chains: list[_Chain], n_workers: int, deadline: float | None, progress:
     return stopped_by
 
 
-def _finish(record: Posterior, chains: list[_Chain], stopped_by: str | None) -> Posterior:
+def _finish(record: Posterior, chains: list[Chain], stopped_by: str | None) -> Posterior:
     """The draws that were made; a stop during warm-up keeps the state it was in."""
     if stopped_by is None:
         return record

@@ -6,29 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from hashmix.compiling import borrowed, kernel
+from hashmix.hashing.neighbours import Neighbours
+from hashmix.rng import numpy_generator
 from hashmix.validation import bad_parameter
 
-__all__ = ["start_labels"]
+__all__ = ["check_starts", "neighbourhoods", "start_labels"]
 
-_NAMES = ("auto", "single", "singletons")
+_NAMES = ("auto", "buckets", "single", "singletons")
 
 
-def start_labels(init: Any, n: int, n_chains: int, owner: str) -> list[np.ndarray]:
-    """Labels each chain starts from: one cluster ("single", "auto"), "singletons", or as given.
+def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
+    """Where each chain starts, by name or as labels, if it can.
 
     Examples
     --------
-    >>> from hashmix.starts import start_labels
-    >>> start_labels("singletons", 3, 1, "sample")
-    [array([0, 1, 2])]
+    >>> from hashmix.starts import check_starts
+    >>> check_starts("single", 3, 2, "sample")
+    ['single', 'single']
     """
     allowed = f"one of {', '.join(map(repr, _NAMES))}, {n} labels (integers ≥ 0), or one of these for each chain"
 
-    def one(start: Any) -> np.ndarray:
+    def one(start: Any) -> Any:
         if isinstance(start, str):
             if start not in _NAMES:
                 raise bad_parameter(owner, "init", allowed, start)
-            return np.arange(n) if start == "singletons" else np.zeros(n, np.int64)
+            return start
         labels = np.asarray(start)
         if labels.shape != (n,) or labels.dtype.kind not in "iu" or labels.min() < 0:
             raise bad_parameter(owner, "init", allowed, start)
@@ -40,3 +43,37 @@ def start_labels(init: Any, n: int, n_chains: int, owner: str) -> list[np.ndarra
             raise bad_parameter(owner, "init", allowed, init)
         return [one(start) for start in init]
     return [one(init)] * n_chains
+
+
+def start_labels(start: Any, neighbours: Neighbours | None, n: int, key: int) -> np.ndarray:
+    """The labels of a start: one cluster ("single"), "singletons", hashed neighbourhoods ("buckets", "auto"), or as given.
+
+    Examples
+    --------
+    >>> from hashmix.starts import start_labels
+    >>> start_labels("singletons", None, 3, 0)
+    array([0, 1, 2])
+    """
+    if not isinstance(start, str):
+        return start
+    if start == "single":
+        return np.zeros(n, np.int64)
+    if start == "singletons":
+        return np.arange(n)
+    assert neighbours is not None
+    return neighbourhoods(neighbours.lists, numpy_generator(key, 0).permutation(n).astype(np.int32))
+
+
+@kernel
+def neighbourhoods(lists, order):
+    """Rows are gone through in an order; each that is in no cluster yet opens one with its neighbours that are in none."""
+    lists, order = borrowed(lists), borrowed(order)
+    labels = np.full(len(lists), -1, np.int32)
+    found = 0
+    for i in order:
+        if labels[i] < 0:
+            for at in range(lists.shape[1]):
+                if labels[lists[i, at]] < 0:
+                    labels[lists[i, at]] = found
+            found += 1
+    return labels

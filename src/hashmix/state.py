@@ -29,11 +29,19 @@ class Target(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one proposal: points of the clusters at hand, their sides, and one weight per slot."""
+    """Room for one proposal.
+
+    ``points`` of the clusters at hand and their ``sides``; ``slots`` and ``weights`` of clusters to choose from.
+    """
 
     points: np.ndarray
     sides: np.ndarray
+    slots: np.ndarray
     weights: np.ndarray
+
+    @classmethod
+    def empty(cls, n: int, capacity: int) -> Scratch:
+        return cls(np.empty(n, np.int32), np.empty(n, np.int8), np.empty(capacity, np.int32), np.empty(capacity))
 
 
 class Arrays(NamedTuple):
@@ -110,6 +118,7 @@ class State:
         self.data.flags.writeable = False
         self.component = component
         self.model = component.model(data) if model is None else model
+        self.learner = component.learner(self.model, data)
         self.hashed = ChainTables(self.data, key, n_jobs) if hashed is None else hashed
         self.sweep = 0  # how many sweeps the sampler has made: what tables are refreshed by
         self.prior = prior
@@ -117,7 +126,7 @@ class State:
         self.partition = empty_partition(n, capacity)
         fill(self.partition, labels, found)
         self.table = component.table(self.model, capacity)
-        self.scratch = Scratch(np.empty(n, np.int32), np.empty(n, np.int8), np.empty(capacity))
+        self.scratch = Scratch.empty(n, capacity)
         self._set_prior()
         self.refresh()
 
@@ -167,6 +176,17 @@ class State:
     def _set_prior(self) -> None:
         self._prior_table = self.prior.table(len(self.partition.labels), self.capacity, self.concentration)
 
+    def statistics(self) -> np.ndarray:
+        """Size and additive statistics of every cluster."""
+        used = self.partition.active[: self.n_clusters]
+        return np.column_stack([self.table.sizes[used], self.table.stats[used]])
+
+    def learn(self, rng: np.random.Generator) -> None:
+        """Update the component's hyperparameters, if they are learned."""
+        if self.learner is not None:
+            self.model = self.learner(self.model, self.statistics(), rng)
+            _log_marginals(self.partition, self.table, self.model, True)
+
     def set_concentration(self, concentration: float) -> None:
         """Change the prior's concentration."""
         if concentration != self.concentration:
@@ -182,7 +202,7 @@ class State:
         """Make room for ``capacity`` clusters."""
         self.partition = grown(self.partition, capacity)
         self.table = self.table.grown(capacity)
-        self.scratch = self.scratch._replace(weights=np.empty(capacity))
+        self.scratch = self.scratch._replace(slots=np.empty(capacity, np.int32), weights=np.empty(capacity))
         self._set_prior()
 
     def refresh(self) -> None:

@@ -51,15 +51,21 @@ FAULTS = {
     ),
     "a singleton is taken for a cluster of its own": (
         "moves/gibbs.py",
-        "others = k - 1 if alone else k",
-        "others = k",
+        "others = n_clusters(partition) - (1 if alone else 0)",
+        "others = n_clusters(partition)",
         "hm.moves.Gibbs()",
     ),
-    "a point in none of the clusters on offer moves all the same": (
-        "moves/hashed_gibbs.py",
-        "among = alone",
-        "among = True",
-        "hm.moves.HashedGibbs(1, 1)",
+    "a point joins its mates' clusters for nothing": (
+        "moves/gibbs.py",
+        "accept(rng, -log_odds if outside else log_odds)",
+        "accept(rng, 0.0 if outside else log_odds)",
+        "OneOffer(hm.moves.HashedGibbs(1, 1), 1)",
+    ),
+    "a new cluster is offered at the rate of the others": (
+        "moves/gibbs.py",
+        "                elsewhere = new\n                rate = offer.opening\n",
+        "                elsewhere = new\n",
+        "OneOffer(hm.moves.HashedGibbs(1, 1), 1)",
     ),
     "the urn's probability is forgotten": (
         "moves/restricted.py",
@@ -69,7 +75,7 @@ FAULTS = {
     ),
     "thinning is not paid for": (
         "moves/anchors.py",
-        "gain = -math.log(anchors.split_rate)",
+        "gain = -math.log(split_rate(anchors, of_a + of_b))",
         "gain = 0.0",
         "hm.moves.UrnMerge(1, 2)",
     ),
@@ -106,6 +112,12 @@ from hashmix.testing import exact_posterior, transition_matrix
 X = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])
 component = hm.components.DiagonalGaussian([0.3, -0.2], 0.2, 1.3, [0.4, 0.7])
 prior = hm.priors.PitmanYor(0.4, 0.3)
+class OneOffer(hm.moves.Move):
+    def __init__(self, move, point):
+        self.move, self.point = move, point
+    def run_units(self, rng, state, begin, end, counts):
+        self.move.run_units(rng, state, self.point, self.point + 1, counts)
+        return end
 pi = np.array(list(exact_posterior(X, component, prior).values()))
 print(abs(pi @ transition_matrix({move}, X, component, prior) - pi).max())
 """

@@ -8,10 +8,10 @@ import pytest
 
 import hashmix as hm
 from hashmix.hashing.chain_tables import ChainTables
-from hashmix.moves.contract import Move
+from hashmix.moves.contract import Move, new_counts
 from hashmix.rng import integer, stream
 from hashmix.state import State
-from tests.conftest import DIAGONAL, PRIORS
+from tests.conftest import DIAGONAL, PRIORS, OneOffer
 from tests.truth.test_transition_matrices import DUPLICATES, ROWS, assert_invariant
 
 SHAPES = [(1, 1), (10, 1), (1, 10), (10, 10)]
@@ -22,6 +22,8 @@ KINDS = {
     "BucketSplit": lambda *shape: hm.moves.BucketSplit(*shape, refresh=None),
     "BucketSplit, signs": lambda *shape: hm.moves.BucketSplit(*shape, refresh=None, family="sign-projection"),
     "BucketCut": lambda *shape: hm.moves.BucketCut(*shape, refresh=None),
+    "UrnMerge, neighbours": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None, family="neighbours"),
+    "NeighbourMerge": lambda *shape: hm.moves.NeighbourMerge(*shape),
     "BucketCut, signs": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="sign-projection"),
 }
 
@@ -43,18 +45,7 @@ def test_tables_of_the_shapes_above_have_empty_and_shared_buckets():
     assert min(mates[10]) == 0 < max(mates[1])
 
 
-class OneOffer(Move):
-    """A HashedGibbs offer to one point: its matrix is small enough for ten tables, and reversible."""
-
-    def __init__(self, move, point):
-        self.move, self.point = move, point
-
-    def run_units(self, rng, state, begin, end, counts):
-        self.move.run_units(rng, state, self.point, self.point + 1, counts)
-        return end
-
-
-@pytest.mark.parametrize("family", ["sign-projection", "minhash"])
+@pytest.mark.parametrize("family", ["sign-projection", "minhash", "neighbours"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hashed_gibbs(shape, family):
     for n_mates in (1, 2, 16):
@@ -106,7 +97,7 @@ def test_a_composite_resumes_where_it_stopped():
     X = np.random.default_rng(0).normal(size=(60, 2))
     indifferent = hm.components.DiagonalGaussian(mean=0.0, kappa=1e9, shape=1e9, rate=1e9)
     state = State(X, indifferent, hm.priors.DirichletProcess(1e6), np.zeros(60, int))
-    move, counts, done, calls = hm.moves.MinSM(1, 2), np.zeros(4, np.int64), 0, 0
+    move, counts, done, calls = hm.moves.MinSM(1, 2), new_counts(), 0, 0
     while done < 2000:
         state.ensure_spare()
         done = move.run_units(stream(5, calls), state, done, 2000, counts)

@@ -9,6 +9,7 @@ import numpy as np
 from hashmix.components.contract import Component
 from hashmix.components.diagonal_gaussian import DiagonalGaussian
 from hashmix.components.full_gaussian import FullGaussian
+from hashmix.components.gaussian import GaussianComponent
 from hashmix.validation import bad_parameter
 
 __all__ = ["Component", "DiagonalGaussian", "FullGaussian", "informative_columns", "resolve_component"]
@@ -16,11 +17,11 @@ __all__ = ["Component", "DiagonalGaussian", "FullGaussian", "informative_columns
 #: "auto" takes a full covariance up to this many columns, a diagonal one above.
 FULL_UP_TO = 16
 
-_FAMILIES: dict[str, type[Component]] = {"gaussian": DiagonalGaussian, "gaussian-full": FullGaussian}
+_FAMILIES: dict[str, type[GaussianComponent]] = {"gaussian": DiagonalGaussian, "gaussian-full": FullGaussian}
 
 
 def resolve_component(component: str | Component, X: np.ndarray, owner: str = "sample") -> Component:
-    """The component a user means: an object as it is, a string with defaults chosen from the data.
+    """The component a user means: an object as it is, a string with hyperparameters that are learned from the data.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def resolve_component(component: str | Component, X: np.ndarray, owner: str = "s
         raise bad_parameter(owner, "component", "one of " + ", ".join(map(repr, names)) + ", or a Component", component)
     if component == "auto":
         component = "gaussian-full" if X.shape[1] <= FULL_UP_TO else "gaussian"
-    return _FAMILIES[component].from_data(X)
+    return _FAMILIES[component].from_data(X, learn=True)
 
 
 def informative_columns(X: np.ndarray) -> np.ndarray:

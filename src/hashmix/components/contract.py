@@ -18,6 +18,7 @@ the cluster's size. Densities are in the user's units: internal scaling is undon
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from hashmix.compiling import implements
 __all__ = [
     "Component",
     "DenseTable",
+    "Learner",
     "add",
     "clear",
     "collect",
@@ -149,6 +151,9 @@ def _clear(model, table, slot):
     derive(model, table, slot)
 
 
+Learner = Callable[[Any, np.ndarray, np.random.Generator], Any]
+
+
 # ---- the Python side ---------------------------------------------------------------------------------------------------
 
 
@@ -161,12 +166,28 @@ class Component(ABC):
 
     @classmethod
     @abstractmethod
-    def from_data(cls, X: np.ndarray) -> Component:
-        """The component with hyperparameters chosen from the data."""
+    def from_data(cls, X: np.ndarray, learn: bool = False) -> Component:
+        """The component with hyperparameters chosen from the data; or learned, from there on."""
 
     @abstractmethod
     def model(self, X: np.ndarray) -> Any:
         """The model for these data: internal units, look-up tables."""
+
+    def learner(self, model: Any, X: np.ndarray) -> Learner | None:
+        """An exact update of the model's hyperparameters, or None where they are fixed.
+
+        The update takes the model, the statistics of all clusters and a generator, and returns the model with other
+        hyperparameters, in the same internal units.
+        """
+        return None
+
+    def hyperparameters(self, model: Any) -> dict[str, np.ndarray]:
+        """What is learned, by name, as a model has it; nothing where all is fixed."""
+        return {}
+
+    def with_hyperparameters(self, values: dict[str, Any]) -> Component:
+        """The component with these values of what is learned, fixed."""
+        return self
 
     @abstractmethod
     def table(self, model: Any, capacity: int) -> Any:

@@ -26,6 +26,7 @@ from hashmix.components.gaussian import (
     GaussianParameters,
     column_spread,
     default_spread,
+    default_strength,
     load_dense,
     log_gamma_ratio,
     log_gamma_ratios,
@@ -34,7 +35,7 @@ from hashmix.components.gaussian import (
     to_internal,
     warn_if_out_of_range,
 )
-from hashmix.validation import check_number, check_vector
+from hashmix.validation import check_flag, check_number, check_vector
 
 __all__ = ["DiagonalGaussian"]
 
@@ -53,6 +54,8 @@ class DiagonalModel(NamedTuple):
     rate_floor: float
     log_jacobian: float
     log_rate_sum: float
+    predictive_gammas: np.ndarray
+    marginal_gammas: np.ndarray
     predictive_constants: np.ndarray
     marginal_constants: np.ndarray
 
@@ -72,6 +75,9 @@ class DiagonalGaussian(GaussianComponent):
         Shape of the precisions' Gamma prior: worth ``2 * shape`` observations.
     rate : float or array of shape (n_features,)
         Its rate: ``rate / (shape - 1)`` is the variance expected within a cluster.
+    learn : bool, default=False
+        Whether ``mean``, ``kappa`` and ``rate`` are learned, from the values given on, under weak hyperpriors
+        (:mod:`hashmix.components.learning`).
 
     Examples
     --------
@@ -80,8 +86,11 @@ class DiagonalGaussian(GaussianComponent):
     DiagonalGaussian(mean=0.0, kappa=0.01, shape=2.0, rate=0.1)
     """
 
-    def __init__(self, mean: Any, kappa: float, shape: float, rate: Any) -> None:
+    scale_name = "rate"
+
+    def __init__(self, mean: Any, kappa: float, shape: float, rate: Any, learn: bool = False) -> None:
         owner = type(self).__name__
+        self.learn = check_flag(owner, "learn", learn)
         self.mean = mean
         self.kappa = check_number(owner, "kappa", kappa)
         self.shape = check_number(owner, "shape", shape)
@@ -90,15 +99,17 @@ class DiagonalGaussian(GaussianComponent):
         check_vector(owner, "rate", rate, np.size(rate), positive=True)
 
     def __repr__(self) -> str:
-        return f"DiagonalGaussian(mean={self.mean!r}, kappa={self.kappa!r}, shape={self.shape!r}, rate={self.rate!r})"
+        learn = ", learn=True" if self.learn else ""
+        return f"DiagonalGaussian(mean={self.mean!r}, kappa={self.kappa!r}, shape={self.shape!r}, rate={self.rate!r}{learn})"
 
     @classmethod
-    def from_data(cls, X: np.ndarray) -> DiagonalGaussian:
+    def from_data(cls, X: np.ndarray, learn: bool = False) -> DiagonalGaussian:
         """Defaults for raw tables, column by column, so that units do not matter.
 
         ``mean`` is the column's mean. Clusters are expected to fill a tenth of the volume of the data, and their means to
-        lie anywhere in a region of a million cluster volumes, whatever the number of columns (see
-        :func:`hashmix.components.gaussian.default_spread`); ``shape`` is 2.
+        lie anywhere in a region of 10⁶ cluster volumes (10⁹ if hyperparameters are learned), whatever the number of
+        columns (see :func:`hashmix.components.gaussian.default_spread`). ``shape`` is 2, or 21 if the others are
+        learned: then it says that clusters are much alike in their variances.
 
         Examples
         --------
@@ -107,8 +118,9 @@ class DiagonalGaussian(GaussianComponent):
         array([2.5, 0.1])
         """
         mean, variance = column_spread(X)
-        within, kappa = default_spread(X.shape[1])
-        return cls(mean=mean, kappa=kappa, shape=2.0, rate=within * variance)
+        within, kappa = default_spread(X.shape[1], learn)
+        shape = 1.0 + 0.5 * default_strength(learn)
+        return cls(mean=mean, kappa=kappa, shape=shape, rate=(shape - 1.0) * within * variance, learn=learn)
 
     def model(self, X: np.ndarray) -> DiagonalModel:
         n, d = X.shape
@@ -130,13 +142,13 @@ class DiagonalGaussian(GaussianComponent):
             float(internal_rate.min()),
             log_jacobian,
             float(np.log(internal_rate).sum()),
+            d * log_gamma_ratios(self.shape + 0.5 * sizes + 0.5, 0.5),
+            d * (gammaln(self.shape + 0.5 * sizes) - gammaln(self.shape)),
             np.empty(0),
             np.empty(0),
         )
         warn_if_out_of_range(model, X)
-        return model._replace(
-            predictive_constants=_predictive_constants(model, sizes), marginal_constants=_marginal_constants(model, sizes)
-        )
+        return _with_constants(model)
 
     def table(self, model: DiagonalModel, capacity: int) -> DenseTable:
         d = len(model.mean)
@@ -166,11 +178,13 @@ class DiagonalGaussian(GaussianComponent):
 
     def log_marginals(self, model: DiagonalModel, stats: np.ndarray) -> np.ndarray:
         _, a, _, b = self._posterior(model, stats)
-        return _marginal_constants(model, stats[:, 0]) - a[:, 0] * np.log(b).sum(axis=1)
+        gammas = len(model.mean) * (gammaln(a[:, 0]) - gammaln(model.shape))
+        return _marginal_constants(model, stats[:, 0], gammas) - a[:, 0] * np.log(b).sum(axis=1)
 
     def log_predictives(self, model: DiagonalModel, stats: np.ndarray, X: np.ndarray) -> np.ndarray:
         k, a, m, b = self._posterior(model, stats)
-        constants = _predictive_constants(model, stats[:, 0]) + a[:, 0] * np.log(b).sum(axis=1)
+        gammas = len(model.mean) * log_gamma_ratios(a[:, 0] + 0.5, 0.5)
+        constants = _predictive_constants(model, stats[:, 0], gammas) + a[:, 0] * np.log(b).sum(axis=1)
         out = np.empty((len(X), len(stats)))
         for start in range(0, len(X), ROW_BLOCK):
             Y = to_internal(model, X[start : start + ROW_BLOCK])
@@ -185,6 +199,32 @@ class DiagonalGaussian(GaussianComponent):
         mean = m + np.sqrt(variance / k) * rng.standard_normal(m.shape)
         return GaussianParameters(model.origin + mean / model.inverse_scale, variance / model.inverse_scale**2)
 
+    def _draw_precisions(
+        self, model: DiagonalModel, stats: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        k, a, m, b = self._posterior(model, stats)
+        precisions = rng.standard_gamma(np.broadcast_to(a, b.shape)) / b
+        return m + rng.standard_normal(m.shape) / np.sqrt(k * precisions), precisions
+
+    def _scale_weight(self, model: DiagonalModel) -> tuple[float, float]:
+        return model.shape, 1.0
+
+    def _scales(self, model: DiagonalModel) -> np.ndarray:
+        return model.rate
+
+    def _with_hyperparameters(
+        self, model: DiagonalModel, mean: np.ndarray, kappa: float, rate: np.ndarray, constants: bool = True
+    ) -> DiagonalModel:
+        log_rate_sum = float(np.log(rate).sum())
+        new = model._replace(mean=mean, kappa=kappa, rate=rate, rate_floor=float(rate.min()), log_rate_sum=log_rate_sum)
+        return _with_constants(new) if constants else new
+
+    def _variance_unit(self, model: DiagonalModel) -> float:
+        return max(self.shape - 1.0, 0.5)
+
+    def with_hyperparameters(self, values: dict[str, Any]) -> DiagonalGaussian:
+        return DiagonalGaussian(shape=self.shape, **values) if values else self
+
     def expected_parameters(self, model: DiagonalModel, stats: np.ndarray) -> GaussianParameters:
         _, a, m, b = self._posterior(model, stats)
         # The expected variance is b/(a−1); where that is infinite (a ≤ 1), the inverse of the expected precision.
@@ -192,19 +232,24 @@ class DiagonalGaussian(GaussianComponent):
         return GaussianParameters(model.origin + m / model.inverse_scale, variance / model.inverse_scale**2)
 
 
-def _predictive_constants(model: DiagonalModel, n: np.ndarray) -> np.ndarray:
+def _predictive_constants(model: DiagonalModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
     d = len(model.mean)
-    a, k = model.shape + 0.5 * n, model.kappa + n
-    return d * (log_gamma_ratios(a + 0.5, 0.5) + 0.5 * np.log(k / (k + 1.0)) - 0.5 * _LOG_2PI) + model.log_jacobian
+    k = model.kappa + n
+    return gammas + 0.5 * d * (np.log(k / (k + 1.0)) - _LOG_2PI) + model.log_jacobian
 
 
-def _marginal_constants(model: DiagonalModel, n: np.ndarray) -> np.ndarray:
+def _marginal_constants(model: DiagonalModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
     d = len(model.mean)
-    a, k = model.shape + 0.5 * n, model.kappa + n
-    return (
-        d * (gammaln(a) - gammaln(model.shape) + 0.5 * np.log(model.kappa / k) - 0.5 * n * _LOG_2PI)
-        + n * model.log_jacobian
-        + model.shape * model.log_rate_sum
+    spread = 0.5 * d * (np.log(model.kappa / (model.kappa + n)) - n * _LOG_2PI)
+    return gammas + spread + n * model.log_jacobian + model.shape * model.log_rate_sum
+
+
+def _with_constants(model: DiagonalModel) -> DiagonalModel:
+    """The model with look-up tables that fit its hyperparameters."""
+    sizes = np.arange(len(model.predictive_gammas))
+    return model._replace(
+        predictive_constants=_predictive_constants(model, sizes, model.predictive_gammas),
+        marginal_constants=_marginal_constants(model, sizes, model.marginal_gammas),
     )
 
 

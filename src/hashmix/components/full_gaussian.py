@@ -27,6 +27,7 @@ from hashmix.components.gaussian import (
     GaussianParameters,
     column_spread,
     default_spread,
+    default_strength,
     load_dense,
     log_gamma_ratio,
     log_gamma_ratios,
@@ -35,7 +36,7 @@ from hashmix.components.gaussian import (
     to_internal,
     warn_if_out_of_range,
 )
-from hashmix.validation import bad_parameter, check_number, check_vector
+from hashmix.validation import bad_parameter, check_flag, check_number, check_vector
 
 __all__ = ["FullGaussian"]
 
@@ -53,6 +54,8 @@ class FullModel(NamedTuple):
     scale: np.ndarray
     log_jacobian: float
     log_prior_determinant: float
+    predictive_gammas: np.ndarray
+    marginal_gammas: np.ndarray
     predictive_constants: np.ndarray
     marginal_constants: np.ndarray
 
@@ -73,6 +76,9 @@ class FullGaussian(GaussianComponent):
     scale : float, array of shape (n_features,) or (n_features, n_features)
         Scale of the covariance's prior (a number or a vector stand for a diagonal matrix);
         ``scale / (dof - n_features - 1)`` is the covariance expected within a cluster.
+    learn : bool, default=False
+        Whether ``mean``, ``kappa`` and a diagonal ``scale`` are learned, from the values given on, under weak hyperpriors
+        (:mod:`hashmix.components.learning`).
 
     Examples
     --------
@@ -81,8 +87,11 @@ class FullGaussian(GaussianComponent):
     FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1)
     """
 
-    def __init__(self, mean: Any, kappa: float, dof: float, scale: Any) -> None:
+    scale_name = "scale"
+
+    def __init__(self, mean: Any, kappa: float, dof: float, scale: Any, learn: bool = False) -> None:
         owner = type(self).__name__
+        self.learn = check_flag(owner, "learn", learn)
         self.mean = mean
         self.kappa = check_number(owner, "kappa", kappa)
         self.dof = check_number(owner, "dof", dof)
@@ -91,15 +100,17 @@ class FullGaussian(GaussianComponent):
         _check_scale(scale, len(scale) if np.ndim(scale) else 1)
 
     def __repr__(self) -> str:
-        return f"FullGaussian(mean={self.mean!r}, kappa={self.kappa!r}, dof={self.dof!r}, scale={self.scale!r})"
+        learn = ", learn=True" if self.learn else ""
+        return f"FullGaussian(mean={self.mean!r}, kappa={self.kappa!r}, dof={self.dof!r}, scale={self.scale!r}{learn})"
 
     @classmethod
-    def from_data(cls, X: np.ndarray) -> FullGaussian:
+    def from_data(cls, X: np.ndarray, learn: bool = False) -> FullGaussian:
         """Defaults for raw tables, column by column, so that units do not matter.
 
         ``mean`` is the column's mean. Clusters are expected to fill a tenth of the volume of the data, and their means to
-        lie anywhere in a region of a million cluster volumes, whatever the number of columns (see
-        :func:`hashmix.components.gaussian.default_spread`); ``dof`` is n_features + 3.
+        lie anywhere in a region of 10⁶ cluster volumes (10⁹ if hyperparameters are learned), whatever the number of
+        columns (see :func:`hashmix.components.gaussian.default_spread`). ``dof`` is n_features + 3, or n_features + 41
+        if the others are learned: then it says that clusters are much alike in their covariances.
 
         Examples
         --------
@@ -108,8 +119,9 @@ class FullGaussian(GaussianComponent):
         array([5. , 0.2])
         """
         mean, variance = column_spread(X)
-        within, kappa = default_spread(X.shape[1])
-        return cls(mean=mean, kappa=kappa, dof=X.shape[1] + 3.0, scale=2.0 * within * variance)
+        within, kappa = default_spread(X.shape[1], learn)
+        strength = default_strength(learn)
+        return cls(mean, kappa, dof=X.shape[1] + 1.0 + strength, scale=strength * within * variance, learn=learn)
 
     def model(self, X: np.ndarray) -> FullModel:
         n, d = X.shape
@@ -121,6 +133,7 @@ class FullGaussian(GaussianComponent):
         origin, _ = column_spread(X)
         inverse_scale = 1.0 / np.sqrt(np.diagonal(scale))
         internal_scale = scale * inverse_scale * inverse_scale[:, None]
+        sizes = np.arange(table_length(n))
         model = FullModel(
             origin,
             inverse_scale,
@@ -130,14 +143,13 @@ class FullGaussian(GaussianComponent):
             internal_scale,
             float(np.log(inverse_scale).sum()),
             float(np.linalg.slogdet(internal_scale)[1]),
+            log_gamma_ratios(0.5 * (self.dof + sizes + 1.0), 0.5 * d),
+            multigammaln(0.5 * (self.dof + sizes), d) - multigammaln(0.5 * self.dof, d),
             np.empty(0),
             np.empty(0),
         )
-        sizes = np.arange(table_length(n))
         warn_if_out_of_range(model, X)
-        return model._replace(
-            predictive_constants=_predictive_constants(model, sizes), marginal_constants=_marginal_constants(model, sizes)
-        )
+        return _with_constants(model)
 
     def table(self, model: FullModel, capacity: int) -> DenseTable:
         d = len(model.mean)
@@ -173,12 +185,15 @@ class FullGaussian(GaussianComponent):
 
     def log_marginals(self, model: FullModel, stats: np.ndarray) -> np.ndarray:
         _, dof, _, scale = self._posterior(model, stats)
-        return _marginal_constants(model, stats[:, 0]) - 0.5 * dof * np.linalg.slogdet(scale)[1]
+        gammas = multigammaln(0.5 * dof, len(model.mean)) - multigammaln(0.5 * model.dof, len(model.mean))
+        return _marginal_constants(model, stats[:, 0], gammas) - 0.5 * dof * np.linalg.slogdet(scale)[1]
 
     def log_predictives(self, model: FullModel, stats: np.ndarray, X: np.ndarray) -> np.ndarray:
         k, dof, m, scale = self._posterior(model, stats)
         factors = np.linalg.cholesky(scale)
-        constants = _predictive_constants(model, stats[:, 0]) - np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        gammas = log_gamma_ratios(0.5 * (dof + 1.0), 0.5 * len(model.mean))
+        log_roots = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        constants = _predictive_constants(model, stats[:, 0], gammas) - log_roots
         out = np.empty((len(X), len(stats)))
         for start in range(0, len(X), ROW_BLOCK):
             Y = to_internal(model, X[start : start + ROW_BLOCK])
@@ -191,15 +206,41 @@ class FullGaussian(GaussianComponent):
     def draw_parameters(self, model: FullModel, stats: np.ndarray, rng: np.random.Generator) -> GaussianParameters:
         k, dof, m, scale = self._posterior(model, stats)
         n_clusters, d = m.shape
-        # Bartlett: with Ψ = L Lᵀ and a lower triangular A (χ on its diagonal, normal below), Σ = (L A⁻ᵀ)(L A⁻ᵀ)ᵀ.
-        bartlett = np.tril(rng.standard_normal((n_clusters, d, d)), -1)
-        bartlett[:, range(d), range(d)] = np.sqrt(rng.chisquare(dof[:, None] - np.arange(d)))
+        # With Ψ = L Lᵀ and Bartlett's A, Σ = (L A⁻ᵀ)(L A⁻ᵀ)ᵀ.
+        bartlett = _bartlett(dof, d, rng)
         root = np.linalg.solve(bartlett, np.linalg.cholesky(scale).transpose(0, 2, 1)).transpose(0, 2, 1)
         noise = rng.standard_normal((n_clusters, d, 1)) / np.sqrt(k)[:, None, None]
         root /= model.inverse_scale[:, None]
         return GaussianParameters(
             model.origin + m / model.inverse_scale + (root @ noise)[:, :, 0], root @ root.transpose(0, 2, 1)
         )
+
+    def _draw_precisions(self, model: FullModel, stats: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        k, dof, m, scale = self._posterior(model, stats)
+        n_clusters, d = m.shape
+        # With Ψ = L Lᵀ and Bartlett's A, Σ⁻¹ = R Rᵀ, R = L⁻ᵀ A.
+        root = np.linalg.solve(np.linalg.cholesky(scale).transpose(0, 2, 1), _bartlett(dof, d, rng))
+        noise = np.linalg.solve(root.transpose(0, 2, 1), rng.standard_normal((n_clusters, d, 1)))[:, :, 0]
+        return m + noise / np.sqrt(k)[:, None], root @ root.transpose(0, 2, 1)
+
+    def _scale_weight(self, model: FullModel) -> tuple[float, float]:
+        return 0.5 * model.dof, 0.5
+
+    def _scales(self, model: FullModel) -> np.ndarray:
+        return np.diagonal(model.scale)
+
+    def _with_hyperparameters(
+        self, model: FullModel, mean: np.ndarray, kappa: float, scales: np.ndarray, constants: bool = True
+    ) -> FullModel:
+        log_determinant = float(np.log(scales).sum())
+        new = model._replace(mean=mean, kappa=kappa, scale=np.diag(scales), log_prior_determinant=log_determinant)
+        return _with_constants(new) if constants else new
+
+    def _variance_unit(self, model: FullModel) -> float:
+        return max(self.dof - len(model.mean) - 1.0, 1.0)
+
+    def with_hyperparameters(self, values: dict[str, Any]) -> FullGaussian:
+        return FullGaussian(dof=self.dof, **values) if values else self
 
     def expected_parameters(self, model: FullModel, stats: np.ndarray) -> GaussianParameters:
         _, dof, m, scale = self._posterior(model, stats)
@@ -208,6 +249,13 @@ class FullGaussian(GaussianComponent):
         divisor = np.where(dof > d + 1, dof - d - 1, dof)[:, None, None]
         units = model.inverse_scale * model.inverse_scale[:, None]
         return GaussianParameters(model.origin + m / model.inverse_scale, scale / divisor / units)
+
+
+def _bartlett(dof: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Lower triangular matrices A, one for each number of degrees of freedom, such that A Aᵀ is a standard Wishart."""
+    bartlett = np.tril(rng.standard_normal((len(dof), d, d)), -1)
+    bartlett[:, range(d), range(d)] = np.sqrt(rng.chisquare(dof[:, None] - np.arange(d)))
+    return bartlett
 
 
 def _check_scale(scale: Any, d: int) -> np.ndarray:
@@ -230,21 +278,23 @@ def _check_scale(scale: Any, d: int) -> np.ndarray:
     return matrix
 
 
-def _predictive_constants(model: FullModel, n: np.ndarray) -> np.ndarray:
-    d = len(model.mean)
+def _predictive_constants(model: FullModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
     k = model.kappa + n
-    gammas = log_gamma_ratios(0.5 * (model.dof + n + 1.0), 0.5 * d)
-    return gammas + 0.5 * d * (np.log(k / (k + 1.0)) - _LOG_PI) + model.log_jacobian
+    return gammas + 0.5 * len(model.mean) * (np.log(k / (k + 1.0)) - _LOG_PI) + model.log_jacobian
 
 
-def _marginal_constants(model: FullModel, n: np.ndarray) -> np.ndarray:
+def _marginal_constants(model: FullModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
     d = len(model.mean)
-    return (
-        multigammaln(0.5 * (model.dof + n), d)
-        - multigammaln(0.5 * model.dof, d)
-        + 0.5 * model.dof * model.log_prior_determinant
-        + 0.5 * d * np.log(model.kappa / (model.kappa + n))
-        + n * (model.log_jacobian - 0.5 * d * _LOG_PI)
+    spread = 0.5 * d * np.log(model.kappa / (model.kappa + n)) + n * (model.log_jacobian - 0.5 * d * _LOG_PI)
+    return gammas + spread + 0.5 * model.dof * model.log_prior_determinant
+
+
+def _with_constants(model: FullModel) -> FullModel:
+    """The model with look-up tables that fit its hyperparameters."""
+    sizes = np.arange(len(model.predictive_gammas))
+    return model._replace(
+        predictive_constants=_predictive_constants(model, sizes, model.predictive_gammas),
+        marginal_constants=_marginal_constants(model, sizes, model.marginal_gammas),
     )
 
 

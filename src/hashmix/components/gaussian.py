@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -12,14 +13,18 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from hashmix.compiling import helper
-from hashmix.components.contract import Component
+from hashmix.components.contract import Component, Learner
+from hashmix.components.learning import Hyperprior, learn
 
 __all__ = [
     "GaussianComponent",
     "GaussianParameters",
     "column_spread",
     "default_spread",
+    "default_strength",
+    "draw_rows",
     "load_dense",
+    "log_densities",
     "log_gamma_ratio",
     "sum_by_label",
     "table_length",
@@ -42,24 +47,76 @@ class GaussianParameters(NamedTuple):
 class GaussianComponent(Component):
     """What does not depend on how covariances are stored."""
 
+    learn: bool
+    #: What the scales of a cluster's variances are called.
+    scale_name: ClassVar[str]
+
+    def learner(self, model: Any, X: np.ndarray) -> Learner | None:
+        if not self.learn:
+            return None
+        variance = column_spread(X)[1] * model.inverse_scale**2
+        hyperprior = Hyperprior.weak(variance, self._variance_unit(model))
+        return lambda model, stats, rng: learn(self, model, hyperprior, stats, rng)
+
+    def hyperparameters(self, model: Any) -> dict[str, np.ndarray]:
+        if not self.learn:
+            return {}
+        return {
+            "mean": model.origin + model.mean / model.inverse_scale,
+            "kappa": np.array(model.kappa),
+            self.scale_name: self._scales(model) / model.inverse_scale**2,
+        }
+
+    @abstractmethod
+    def _draw_precisions(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A draw of every cluster's mean and precision (its diagonal, or the matrix), in internal units."""
+
+    @abstractmethod
+    def _scales(self, model: Any) -> np.ndarray:
+        """The scale of every column in the prior of clusters' variances."""
+
+    @abstractmethod
+    def _scale_weight(self, model: Any) -> tuple[float, float]:
+        """(a, b): given a cluster with precision p, the density of a scale s is ∝ s^a exp(−b s p)."""
+
+    @abstractmethod
+    def _variance_unit(self, model: Any) -> float:
+        """The scale that stands for an expected variance of 1 (as near as there is one)."""
+
+    @abstractmethod
+    def _with_hyperparameters(
+        self, model: Any, mean: np.ndarray, kappa: float, scales: np.ndarray, constants: bool = True
+    ) -> Any:
+        """The model with other hyperparameters; without look-up tables if these are not needed."""
+
     def log_densities(self, parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-        out = np.empty((len(X), len(parameters.means)))
-        for c, (mean, covariance) in enumerate(zip(*parameters, strict=True)):
-            diagonal = covariance.ndim == 1
-            root = np.sqrt(covariance) if diagonal else np.linalg.cholesky(covariance)
-            log_root = np.log(root if diagonal else np.diagonal(root)).sum()
-            for start in range(0, len(X), ROW_BLOCK):
-                offset = X[start : start + ROW_BLOCK] - mean
-                w = offset / root if diagonal else solve_triangular(root, offset.T, lower=True).T
-                out[start : start + ROW_BLOCK, c] = -0.5 * (w * w).sum(axis=1) - log_root - 0.5 * len(mean) * _LOG_2PI
-        return out
+        return log_densities(parameters, X)
 
     def draw_rows(self, parameters: GaussianParameters, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        noise = rng.standard_normal((len(labels), parameters.means.shape[1]))
-        if parameters.covariances.ndim == 2:
-            return parameters.means[labels] + np.sqrt(parameters.covariances[labels]) * noise
-        roots = np.linalg.cholesky(parameters.covariances)
-        return parameters.means[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
+        return draw_rows(parameters, labels, rng)
+
+
+def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+    """Log density of every row under every parameter set, (n, K)."""
+    out = np.empty((len(X), len(parameters.means)))
+    for c, (mean, covariance) in enumerate(zip(*parameters, strict=True)):
+        diagonal = covariance.ndim == 1
+        root = np.sqrt(covariance) if diagonal else np.linalg.cholesky(covariance)
+        log_root = np.log(root if diagonal else np.diagonal(root)).sum()
+        for start in range(0, len(X), ROW_BLOCK):
+            offset = X[start : start + ROW_BLOCK] - mean
+            w = offset / root if diagonal else solve_triangular(root, offset.T, lower=True).T
+            out[start : start + ROW_BLOCK, c] = -0.5 * (w * w).sum(axis=1) - log_root - 0.5 * len(mean) * _LOG_2PI
+    return out
+
+
+def draw_rows(parameters: GaussianParameters, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One row for each label, drawn under that cluster's parameters, (len(labels), D)."""
+    noise = rng.standard_normal((len(labels), parameters.means.shape[1]))
+    if parameters.covariances.ndim == 2:
+        return parameters.means[labels] + np.sqrt(parameters.covariances[labels]) * noise
+    roots = np.linalg.cholesky(parameters.covariances)
+    return parameters.means[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
 
 
 def table_length(n: int) -> int:
@@ -102,14 +159,23 @@ def column_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(constant, nominal, variance)
 
 
-def default_spread(n_features: int) -> tuple[float, float]:
+def default_spread(n_features: int, learn: bool) -> tuple[float, float]:
     """What both Gaussians expect of clusters when nothing was said: (share of variance within, kappa).
 
     A cluster fills a tenth of the volume the data fill, whatever the number of columns: its standard deviation is
-    10^(−1/D) of a column's. Cluster means may lie anywhere in a region of 10⁶ cluster volumes: kappa = 10^(−12/D).
-    Stating both as volumes keeps the prior's charge for one more cluster the same in every dimension.
+    10^(−1/D) of a column's. Cluster means may lie anywhere in a region of 10⁶ cluster volumes, kappa = 10^(−12/D), or of
+    10⁹ where clusters' scales are learned and so tell less against clusters that are not needed. Stating both as volumes
+    keeps the prior's charge for one more cluster the same in every dimension.
     """
-    return 10.0 ** (-2.0 / n_features), 10.0 ** (-12.0 / n_features)
+    return 10.0 ** (-2.0 / n_features), 10.0 ** (-(18.0 if learn else 12.0) / n_features)
+
+
+def default_strength(learn: bool) -> float:
+    """How many observations the prior of a cluster's variances is worth when nothing was said.
+
+    Few when its scale is a guess; more when the scale is learned, for then it is that of the other clusters.
+    """
+    return 40.0 if learn else 2.0
 
 
 def to_internal(model: Any, X: np.ndarray) -> np.ndarray:

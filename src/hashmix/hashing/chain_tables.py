@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from copy import copy
 from typing import Any
 
 from hashmix.hashing.family import HashFamily
+from hashmix.hashing.neighbours import Neighbours
 from hashmix.hashing.rows import DenseRows, FeatureMap, column_map
 from hashmix.hashing.tables import Tables
+from hashmix.rng import stream
 
 __all__ = ["ChainTables"]
 
@@ -23,6 +26,8 @@ class ChainTables:
         Names the chain: the functions of a family are drawn from it.
     n_jobs : int, optional
         Threads to hash in; does not change the result.
+    first : ChainTables, optional
+        Those of the first chain: lists of neighbours that are never refreshed are the same for all chains.
 
     Examples
     --------
@@ -37,7 +42,7 @@ class ChainTables:
     False
     """
 
-    def __init__(self, data: Any, key: int, n_jobs: int | None = None) -> None:
+    def __init__(self, data: Any, key: int, n_jobs: int | None = None, first: ChainTables | None = None) -> None:
         self.rows = DenseRows(data)
         self.key = key
         # Starting threads takes longer than hashing a few thousand rows.
@@ -45,6 +50,9 @@ class ChainTables:
         self._families: dict[str, HashFamily] = {}
         self._tables: dict[tuple[str, int | None], tuple[int, Tables]] = {}
         self._features: FeatureMap | None = None
+        self._first = first
+        self._lists: dict[tuple[int, int, int | None], tuple[int, Neighbours]] = {}
+        self._lock = threading.Lock()
 
     def tables(self, family: HashFamily, sweep: int, refresh: int | None) -> Tables:
         """The tables of a family in a sweep, with fresh functions every ``refresh`` sweeps (None: never).
@@ -61,6 +69,20 @@ class ChainTables:
         if kept is None or kept[0] != generation:
             tables = Tables(self.rows, self._families[name].redrawn(self.rows, generation), self.n_jobs)
             self._tables[name, refresh] = kept = (generation, tables)
+        return kept[1]
+
+    def neighbours(self, n_bits: int = 32, n_tables: int = 16, sweep: int = 0, refresh: int | None = None) -> Neighbours:
+        """Lists of neighbours in a sweep, found anew every ``refresh`` sweeps (None: never)."""
+        if refresh is None and self._first is not None:
+            return self._first.neighbours(n_bits, n_tables)
+        settings = n_bits, n_tables, refresh
+        generation = 0 if refresh is None else sweep // refresh
+        with self._lock:
+            kept = self._lists.get(settings)
+            if kept is None or kept[0] != generation:
+                key = int(stream(self.key, generation).state[0])
+                lists = Neighbours(self.rows, n_bits=n_bits, n_tables=n_tables, random_state=key, n_jobs=self.n_jobs)
+                self._lists[settings] = kept = (generation, lists)
         return kept[1]
 
     def features(self) -> FeatureMap:

@@ -14,6 +14,7 @@ from hashmix.compiling import borrowed, helper, kernel
 from hashmix.hashing.counter import address, uniform_at
 from hashmix.hashing.family import HashFamily, in_threads
 from hashmix.hashing.rows import DenseRows, SparseRows, as_row_pair, column_map, n_rows
+from hashmix.rng import numpy_generator
 from hashmix.validation import bad_parameter, check_flag
 
 __all__ = ["SignProjection", "hamming", "sign_collision_probability"]
@@ -146,10 +147,11 @@ class SignProjection(HashFamily):
         Bits in a code, 1 to 64.
     n_tables : int, default=10
         Codes per row.
-    center : {None, "mean", "median"}, default="mean"
-        What projections are compared with: zero, the projection of the data's mean, or the median of the projections of
-        the data (of at most 10,000 rows), which halves the data with every bit. Without centring, data far from the
-        origin all have the same code.
+    center : {None, "mean", "median", "rows"}, default="mean"
+        What projections are compared with: zero, the projection of the data's mean, the median of the projections of the
+        data (of at most 10,000 rows), which halves the data with every bit, or the projection of a random row, another
+        one for every bit: codes then tell rows apart by where they are, not by their direction alone. Without centring,
+        data far from the origin all have the same code.
     scale : bool, default=False
         Whether columns are divided by their standard deviations first, so that units do not matter.
     random_state : None, int, SeedSequence, Generator or RandomState
@@ -175,8 +177,8 @@ class SignProjection(HashFamily):
         random_state: Any = None,
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
-        if center not in (None, "mean", "median"):
-            raise bad_parameter(type(self).__name__, "center", "None, 'mean' or 'median'", center)
+        if center not in (None, "mean", "median", "rows"):
+            raise bad_parameter(type(self).__name__, "center", "None, 'mean', 'median' or 'rows'", center)
         self.center, self.scale = center, check_flag(type(self).__name__, "scale", scale)
 
     def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
@@ -191,6 +193,9 @@ class SignProjection(HashFamily):
         offsets = self.columns_.origin @ weights
         if self.center == "median":
             offsets = np.median(_some_rows(rows) @ weights, axis=0)
+        elif self.center == "rows":
+            chosen = numpy_generator(int(self.key_), 1).integers(n_rows(rows), size=self.n_functions)
+            offsets = np.diagonal(_take_rows(rows, chosen) @ weights)
         self.offsets_ = offsets
 
     def _check(self, rows: DenseRows | SparseRows) -> None:
@@ -207,7 +212,10 @@ class SignProjection(HashFamily):
 
 def _some_rows(rows: DenseRows | SparseRows) -> Any:
     """At most ``_MEDIAN_ROWS`` rows, evenly spaced."""
-    chosen = np.linspace(0, n_rows(rows) - 1, min(n_rows(rows), _MEDIAN_ROWS)).astype(np.int64)
+    return _take_rows(rows, np.linspace(0, n_rows(rows) - 1, min(n_rows(rows), _MEDIAN_ROWS)).astype(np.int64))
+
+
+def _take_rows(rows: DenseRows | SparseRows, chosen: np.ndarray) -> Any:
     if isinstance(rows, SparseRows):
         matrix = csr_matrix((rows.values, rows.columns, rows.begins), shape=(n_rows(rows), rows.n_features))
         return matrix[chosen]

@@ -12,7 +12,7 @@ from hashmix.hashing.family import HashFamily, in_threads
 from hashmix.rng import chain_keys, integer, stream
 from hashmix.validation import bad_parameter, check_integer, check_n_jobs
 
-__all__ = ["TableArrays", "Tables", "another_from_bucket", "bucket_mate", "filled_bucket", "n_others", "turned"]
+__all__ = ["NO_TABLES", "TableArrays", "Tables", "another_from_bucket", "bucket_mate", "filled_bucket", "n_others", "turned"]
 
 
 class TableArrays(NamedTuple):
@@ -26,6 +26,10 @@ class TableArrays(NamedTuple):
     begins: np.ndarray
     order: np.ndarray
     opposites: np.ndarray
+
+
+#: For kernels that take tables and do not read them.
+NO_TABLES = TableArrays(np.empty((0, 1), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 # ---- building --------------------------------------------------------------------------------------------------------------

@@ -14,13 +14,16 @@ from hashmix.moves.gibbs import Gibbs
 from hashmix.moves.hashed_gibbs import HashedGibbs
 from hashmix.moves.lshsm import LSHSM
 from hashmix.moves.minsm import MinSM
+from hashmix.moves.neighbour_merge import NeighbourMerge
 from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
 from hashmix.moves.random_split_merge import RandomSplitMerge
 from hashmix.moves.rgsm import RGSM
 from hashmix.moves.sams import SAMS
 from hashmix.moves.sdds import SDDS
+from hashmix.moves.tuning import Schedule, Work, check_weight
 from hashmix.moves.urn_merge import UrnMerge
-from hashmix.validation import bad_parameter, check_number
+from hashmix.moves.within_split import WithinSplit
+from hashmix.validation import bad_parameter
 
 __all__ = [
     "LSHSM",
@@ -35,18 +38,33 @@ __all__ = [
     "HashedGibbs",
     "MinSM",
     "Move",
+    "NeighbourMerge",
     "PublishedLSHSM",
     "PublishedMinSM",
     "RandomSplitMerge",
     "Schedule",
     "UrnMerge",
+    "WithinSplit",
+    "Work",
     "default_prior",
     "resolve_moves",
 ]
 
-Schedule = list[tuple[Move, float]]
+
+def _lss() -> Schedule:
+    """Locality-sensitive sampling: everything that knows about other points knows about a point's hashed neighbours."""
+    neighbours: Any = {"n_bits": 32, "n_tables": 16, "refresh": None, "family": "neighbours"}
+    return [
+        (HashedGibbs(n_mates=8, **neighbours), 1),
+        (UrnMerge(**neighbours), Work(1.0, shared=True)),
+        (NeighbourMerge(**neighbours), Work(1.0, shared=True)),
+        (WithinSplit(), Work(1.0, shared=True)),
+        (Gibbs(n_points=1), Work(1.0)),
+    ]
+
 
 _SCHEDULES: dict[str, Callable[[], Schedule]] = {
+    "lss": _lss,
     "split-merge": lambda: [(SAMS(), 50), (RGSM(n_scans=1, launch="nearest"), 50), (Gibbs(), 1)],
     "sams": lambda: [(SAMS(), 1), (Gibbs(), 1)],
     "rgsm": lambda: [(RGSM(n_scans=5), 1), (Gibbs(), 1)],
@@ -60,17 +78,19 @@ _SCHEDULES: dict[str, Callable[[], Schedule]] = {
 }
 
 
-def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str = "sample") -> Schedule:
+def resolve_moves(moves: str | Move | Sequence[tuple[Move, float | Work]], owner: str = "sample") -> Schedule:
     """The schedule a user means: a list of (move, weight).
 
     A sweep applies each move ``weight`` times, in the order given: the whole part of the weight always, once more with
-    the probability of its fraction.
+    the probability of its fraction. A weight may also be a :class:`Work`.
 
     Parameters
     ----------
     moves : str, Move or list of (Move, weight)
-        "split-merge" (50 SAMS and 50 RGSM proposals with the nearest launch, and a Gibbs scan, a sweep); "sams", "rgsm",
-        "sdds", "random-split-merge", "lshsm", "minsm" (the move once, and a Gibbs scan); "gibbs" (the scan alone);
+        "lss" (locality-sensitive sampling: a hashed Gibbs offer to every point, merges of hashed neighbours, splits, and
+        full conditionals for about n/K points, tuned during warm-up); "split-merge" (50 SAMS and 50 RGSM proposals with
+        the nearest launch, and a Gibbs scan, a sweep); "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm" (the
+        move once, and a Gibbs scan); "gibbs" (the scan alone);
         "published-lshsm", "published-minsm" (100 proposals as the paper prints them: not exact); one move; or a list.
     owner : str
         Who asks, for the error message.
@@ -79,7 +99,7 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str =
     --------
     >>> from hashmix.moves import resolve_moves
     >>> resolve_moves("rgsm")
-    [(RGSM(n_scans=5, launch='coins'), 1), (Gibbs(), 1)]
+    [(RGSM(n_scans=5, launch='coins'), 1), (Gibbs(n_points=None), 1)]
     """
     names = ", ".join(map(repr, _SCHEDULES))
     allowed = f"one of {names}, a Move, or a list of (Move, weight)"
@@ -91,7 +111,7 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float]], owner: str =
         return _SCHEDULES[moves]()
     if not isinstance(moves, (list, tuple)) or not moves or not all(_is_pair(entry) for entry in moves):
         raise bad_parameter(owner, "moves", allowed, moves)
-    return [(move, check_number(owner, f"moves (weight of {move.name})", weight)) for move, weight in moves]
+    return [(move, check_weight(owner, move, weight)) for move, weight in moves]
 
 
 def default_prior(schedule: Schedule) -> str:

@@ -9,16 +9,18 @@ from __future__ import annotations
 from hashmix.compiling import borrowed, inlined, kernel
 from hashmix.components.contract import copy, log_marginal, merge
 from hashmix.moves.acceptance import accept
-from hashmix.moves.anchors import draw_anchors, log_anchors_gain
-from hashmix.moves.restricted import allocate, blind, gather, log_blind
+from hashmix.moves.anchors import DISSIMILAR, SIMILAR, draw_anchors, log_anchors_gain, split_rate
+from hashmix.moves.restricted import allocate, blind, gather, log_blind, work_per_point
 from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
 from hashmix.priors.contract import log_split_ratio
-from hashmix.rng import bernoulli
+from hashmix.rng import bernoulli, integer
 
 __all__ = ["anchored_step", "commit_merge", "commit_split", "merge_bound", "run_anchored", "split_gain"]
 
-# Places in ``counts``: all proposals, then those that were splits.
-PROPOSED, ACCEPTED, SPLITS_PROPOSED, SPLITS_ACCEPTED = 0, 1, 2, 3
+# Places in ``counts``: all proposals, then those that were splits, then the work they took, counted in predictives.
+PROPOSED, ACCEPTED, SPLITS_PROPOSED, SPLITS_ACCEPTED, WORK = 0, 1, 2, 3, 4
+#: A merge derives a cluster from its statistics: about as much as this many predictives.
+MERGE_WORK = 4
 
 
 @inlined
@@ -78,6 +80,7 @@ def anchored_step(rng, anchors, law, arrays, target, u, v, counts):
     bound = 0.0
     if apart:
         counts[PROPOSED] += 1
+        counts[WORK] += MERGE_WORK
         bound = merge_bound(arrays, target, first, second, union)
         bound -= log_anchors_gain(anchors, n, k - 1, partition.sizes[first], partition.sizes[second])
         if blind(law):
@@ -85,12 +88,14 @@ def anchored_step(rng, anchors, law, arrays, target, u, v, counts):
         if not accept(rng, bound):  # q ≤ 1: rejected already, without the forced pass
             return False
     else:
-        if anchors.split_rate < 1.0 and not bernoulli(rng, anchors.split_rate):
+        rate = split_rate(anchors, partition.sizes[first])
+        if rate < 1.0 and not bernoulli(rng, rate):
             return False  # thinned out: a null move
         counts[PROPOSED] += 1
         counts[SPLITS_PROPOSED] += 1
     if not (apart and blind(law)):
         m = gather(arrays, first, second, u, v)
+        counts[WORK] += m * work_per_point(law)
         log_q = allocate(law, rng, arrays, target, u, v, a, b, m, apart)
         log_ratio = max(bound, 0.0) + log_q
         if not apart:
@@ -112,12 +117,16 @@ def run_anchored(rng, anchors, law, arrays, target, begin, end, counts):
     """Proposals number begin … end − 1; stops early when free slots run out."""
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     anchors, law = borrowed(anchors), borrowed(law)
-    if len(arrays.partition.labels) < 2:
+    n = len(arrays.partition.labels)
+    if n < 2 or begin == end:
         return end
+    # Hashed anchors are drawn for one point after the other, from a random one on: memory is read in its order.
+    first = integer(rng, n) if anchors.kind == SIMILAR or anchors.kind == DISSIMILAR else 0
     for step in range(begin, end):
         if n_spare(arrays.partition) < 3:
             return step
-        u, v = draw_anchors(rng, anchors, arrays.partition)
+        u, v = draw_anchors(rng, anchors, arrays.partition, (first + step - begin) % n)
+        counts[WORK] += 1
         if u >= 0:
             anchored_step(rng, anchors, law, arrays, target, u, v, counts)
     return end

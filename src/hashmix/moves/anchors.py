@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from hashmix.compiling import helper, inlined
-from hashmix.hashing.tables import TableArrays, bucket_mate
+from hashmix.hashing.tables import NO_TABLES, TableArrays, bucket_mate
 from hashmix.partition import n_clusters
 from hashmix.rng import bernoulli, integer
 
@@ -26,27 +24,30 @@ __all__ = [
     "draw_anchors",
     "log_anchors_gain",
     "log_pair_probability",
+    "split_rate",
     "uniform_pair",
 ]
 
 # Kinds of anchors. One type for all of them, so that one compiled kernel serves every anchored move.
 UNIFORM = 0  # two uniform points
-SIMILAR = 1  # u uniform, v a mate of u in the tables; uniform if it has none
-DISSIMILAR = 2  # u uniform, v from the buckets opposite to u's; uniform if they are empty
+SIMILAR = 1  # u any point, v a mate of u in the tables; uniform if it has none
+DISSIMILAR = 2  # u any point, v from the buckets opposite to u's; uniform if they are empty
 WITHIN = 3  # a fair coin: two points of one cluster, chosen by u; or two uniform clusters and a point of each
 
 
 class Anchors(NamedTuple):
-    """How anchors are drawn, and with what probability a split of their common cluster is attempted at all."""
+    """How anchors are drawn, and how many points a split of their common cluster may come to on average.
+
+    A split is only attempted with such a probability that no more than ``split_points`` points are dealt on average,
+    whatever the size of the cluster. Where splits are hopeless, this makes drawing anchors cost the same for all sizes.
+    """
 
     kind: int
-    split_rate: float
+    split_points: float
     tables: TableArrays
 
 
-_NO_TABLES = TableArrays(np.empty((0, 1), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
-
-UNIFORM_ANCHORS = Anchors(UNIFORM, 1.0, _NO_TABLES)
+UNIFORM_ANCHORS = Anchors(UNIFORM, math.inf, NO_TABLES)
 
 
 @helper
@@ -91,13 +92,13 @@ def _within(rng, partition):
 
 
 @inlined
-def draw_anchors(rng, anchors, partition):
-    """Two points, or −1 and −1 where the law's choice is impossible: a null move."""
+def draw_anchors(rng, anchors, partition, start):
+    """Two points, or −1 and −1 where the law's choice is impossible: a null move. Hashed anchors begin at ``start``."""
     if anchors.kind == WITHIN:
         u, v = _within(rng, partition)
     else:
         n = len(partition.labels)
-        u = integer(rng, n)
+        u = integer(rng, n) if anchors.kind == UNIFORM else start
         v = -1
         if anchors.kind != UNIFORM:
             v = bucket_mate(rng, anchors.tables, anchors.tables.buckets[u], anchors.kind == DISSIMILAR, u)
@@ -108,10 +109,16 @@ def draw_anchors(rng, anchors, partition):
     return u, v
 
 
+@inlined
+def split_rate(anchors, size):
+    """The probability that a split of a cluster of this size is attempted when both anchors are in it."""
+    return min(1.0, anchors.split_points / size)
+
+
 @helper
 def log_anchors_gain(anchors, n, k, of_a, of_b):
     """Log g(u, v | split) − log g(u, v | together) when one of k clusters is split into these sizes, thinning included."""
-    gain = -math.log(anchors.split_rate)
+    gain = -math.log(split_rate(anchors, of_a + of_b))
     if anchors.kind == WITHIN:
         gain += math.log(n * (of_a + of_b - 1.0)) - math.log((k + 1.0) * k * of_a * of_b)
     return gain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ class BucketSplit(HashedMove):
         Of the hash tables.
     refresh : int or None, default=10
         Sweeps between fresh hash functions; None keeps the first ones.
-    family : {"sign-projection", "minhash"}, default="minhash"
-        What rows that share a bucket have in common: direction from the mean, or weighted Jaccard of their sign split.
+    family : {"sign-projection", "minhash", "neighbours"}, default="minhash"
+        What rows that share a bucket have in common: direction from the mean, weighted Jaccard of their sign split, or
+        being neighbours (:class:`hashmix.hashing.Neighbours`).
 
     Examples
     --------
@@ -44,4 +46,4 @@ class BucketSplit(HashedMove):
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         tables = self.tables(state).arrays
         law = Law(SCANS_FROM_BUCKET, 0, tables.buckets)
-        return run_anchored(rng, Anchors(WITHIN, 1.0, tables), law, state.arrays, state.target, begin, end, counts)
+        return run_anchored(rng, Anchors(WITHIN, math.inf, tables), law, state.arrays, state.target, begin, end, counts)

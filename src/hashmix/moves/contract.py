@@ -11,7 +11,12 @@ import numpy as np
 from hashmix.rng import stream
 from hashmix.state import State
 
-__all__ = ["Move"]
+__all__ = ["Move", "new_counts"]
+
+
+def new_counts() -> np.ndarray:
+    """Counts of proposals, acceptances, splits proposed and accepted, and predictives evaluated: none so far."""
+    return np.zeros(5, np.int64)
 
 
 class Move(ABC):
@@ -33,16 +38,20 @@ class Move(ABC):
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         """Do units of work begin … end − 1; return where it stopped (before ``end`` when free slots ran out).
 
-        ``counts`` (int64, 4) accumulates proposals, acceptances, and how many of each were splits.
+        ``counts`` accumulates proposals, acceptances, how many of each were splits, and work, in predictives.
         """
 
     def compile(self, state: State) -> None:
         """Compile the kernels for data and a model like the state's, without doing anything."""
-        self.run_units(stream(0), state, 0, 0, np.zeros(4, np.int64))
+        self.run_units(stream(0), state, 0, 0, new_counts())
 
     def units(self, state: State) -> int:
         """Units of work in one application: 1 for a proposal, n for a scan."""
         return 1
+
+    def expected_work(self, state: State) -> float:
+        """Predictives one application takes, roughly, in a state like this."""
+        return 4.0
 
     def units_per_call(self, state: State) -> int:
         """Units of work one jitted call may do, so that a call takes well under a second."""
@@ -62,7 +71,7 @@ class Move(ABC):
         >>> int(counts[0])
         50
         """
-        counts = np.zeros(4, np.int64)
+        counts = new_counts()
         done, total = 0, times * self.units(state)
         while done < total and not stop():
             state.ensure_spare()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,5 +37,5 @@ class DissimilarSplit(HashedMove):
         super().__init__(n_bits, n_tables, refresh, "sign-projection")
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        anchors = Anchors(DISSIMILAR, 1.0, self.tables(state).arrays)
+        anchors = Anchors(DISSIMILAR, math.inf, self.tables(state).arrays)
         return run_anchored(rng, anchors, Law(SEQUENTIAL), state.arrays, state.target, begin, end, counts)

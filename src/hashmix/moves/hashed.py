@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashmix.hashing import HashFamily, SignProjection, Tables, WeightedMinHash
+from hashmix.hashing import HashFamily, Neighbours, SignProjection, Tables, WeightedMinHash
 from hashmix.hashing.family import check_bits
 from hashmix.moves.contract import Move
 from hashmix.state import State
@@ -10,7 +10,7 @@ from hashmix.validation import check_choice, check_integer
 
 __all__ = ["HashedMove", "check_tables"]
 
-_FAMILIES = ["sign-projection", "minhash"]
+_FAMILIES = ["sign-projection", "minhash", "neighbours"]
 
 
 def check_tables(owner: str, n_bits: int, n_tables: int, refresh: int | None) -> tuple[int, int, int | None]:
@@ -33,8 +33,9 @@ class HashedMove(Move):
         Tables.
     refresh : int or None
         Sweeps between fresh hash functions; None keeps the first ones.
-    family : {"sign-projection", "minhash"}
-        Rows in similar directions from the mean, or of similar weighted Jaccard (of their sign split), share buckets.
+    family : {"sign-projection", "minhash", "neighbours"}
+        Rows in similar directions from the mean, or of similar weighted Jaccard (of their sign split), share buckets; or
+        the bucket of a row is its list of hashed neighbours (:class:`hashmix.hashing.Neighbours`).
     """
 
     def __init__(self, n_bits: int, n_tables: int, refresh: int | None, family: str) -> None:
@@ -47,6 +48,8 @@ class HashedMove(Move):
             return WeightedMinHash(self.n_bits, self.n_tables, signed=True, center=True, scale=True)
         return SignProjection(self.n_bits, self.n_tables, scale=True)
 
-    def tables(self, state: State) -> Tables:
+    def tables(self, state: State) -> Tables | Neighbours:
         """The tables of a chain, as old as ``refresh`` says."""
+        if self.family == "neighbours":
+            return state.hashed.neighbours(self.n_bits, self.n_tables, state.sweep, self.refresh)
         return state.hashed.tables(self._new_family(), state.sweep, self.refresh)

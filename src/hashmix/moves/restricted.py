@@ -34,6 +34,7 @@ __all__ = [
     "restricted_scan",
     "sequential_pass",
     "toss_coins",
+    "work_per_point",
 ]
 
 _LOG_2 = math.log(2.0)
@@ -218,6 +219,16 @@ def join_nearest(arrays, target, a, b, m):
 def blind(law):
     """Whether a law looks at sizes alone, so that :func:`log_blind` tells log q without a pass."""
     return law.kind == COINS or law.kind == URN
+
+
+@inlined
+def work_per_point(law):
+    """Predictives a point takes in an allocation, roughly: two a pass, one to be dealt to a side at first."""
+    if blind(law):
+        return 1
+    if law.kind == SEQUENTIAL:
+        return 3
+    return 3 + 2 * law.n_scans + (2 if law.kind == SCANS_FROM_NEAREST else 0)
 
 
 @helper

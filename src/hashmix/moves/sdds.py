@@ -102,7 +102,7 @@ def _choose_clusters(rng, arrays, target, smart_split, splits, union, bayes_fact
             weights[c] = -np.inf
         else:
             weights[c] = _log_merge_weight(arrays, target, first, slot, union, bayes_factor)
-    total = normalise(weights, k)
+    total, _ = normalise(weights, k)
     chosen = partition.active[categorical(rng, weights, k, total)]
     return (chosen, chosen) if smart_split else (first, chosen)
 

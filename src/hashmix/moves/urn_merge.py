@@ -14,9 +14,9 @@ from hashmix.state import State
 
 __all__ = ["UrnMerge"]
 
-#: How often the blind split is attempted when both anchors are in one cluster: it walks through the cluster and is nearly
-#: always rejected. Merges pay for it with a factor of as much in their ratio.
-SPLIT_RATE = 0.1
+#: How many points a blind split, attempted when both anchors are in one cluster, may deal on average: it is nearly always
+#: rejected. It is attempted the less often the larger the cluster, and merges pay for that with as much in their ratio.
+SPLIT_POINTS = 0.5
 
 
 class UrnMerge(HashedMove):
@@ -31,8 +31,9 @@ class UrnMerge(HashedMove):
         Of the hash tables.
     refresh : int or None, default=10
         Sweeps between fresh hash functions; None keeps the first ones.
-    family : {"sign-projection", "minhash"}, default="sign-projection"
-        What rows that share a bucket have in common: direction from the mean, or weighted Jaccard of their sign split.
+    family : {"sign-projection", "minhash", "neighbours"}, default="sign-projection"
+        What rows that share a bucket have in common: direction from the mean, weighted Jaccard of their sign split, or
+        being neighbours (:class:`hashmix.hashing.Neighbours`).
 
     Examples
     --------
@@ -48,5 +49,5 @@ class UrnMerge(HashedMove):
         return min(10_000, max(50, 20_000_000 // len(state.partition.labels)))
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        anchors = Anchors(SIMILAR, SPLIT_RATE, self.tables(state).arrays)
+        anchors = Anchors(SIMILAR, SPLIT_POINTS, self.tables(state).arrays)
         return run_anchored(rng, anchors, Law(URN), state.arrays, state.target, begin, end, counts)

@@ -33,9 +33,11 @@ class Posterior:
     n_clusters, log_joint, log_likelihood, concentration, seconds : arrays of shape (chain, draw)
         Number of clusters; log p(ρ) + Σ log m(c), given the draw's concentration; Σ log m(c); the concentration; and
         seconds since sampling began.
+    hyperparameters : dict
+        What was learned of the component: name and array of shape (chain, draw, …), in the units of the data.
     move_stats : dict
-        For each move: ``proposed``, ``accepted``, ``splits_proposed``, ``splits_accepted`` and ``seconds``, arrays of
-        shape (chain, draw) that count what happened since the draw before.
+        For each move: ``proposed``, ``accepted``, ``splits_proposed``, ``splits_accepted``, ``work`` (in predictives) and
+        ``seconds``, arrays of shape (chain, draw) that count what happened since the draw before.
     settings : dict
         What was asked for, as text and numbers.
 
@@ -56,15 +58,24 @@ class Posterior:
     log_likelihood: np.ndarray
     concentration: np.ndarray
     seconds: np.ndarray
+    hyperparameters: dict[str, np.ndarray]
     move_stats: dict[str, dict[str, np.ndarray]]
     settings: dict[str, Any]
 
     SCALARS: ClassVar = ("n_clusters", "log_joint", "log_likelihood", "concentration", "seconds")
-    MOVE_FIELDS: ClassVar = ("proposed", "accepted", "splits_proposed", "splits_accepted", "seconds")
+    MOVE_FIELDS: ClassVar = ("proposed", "accepted", "splits_proposed", "splits_accepted", "work", "seconds")
 
     @classmethod
-    def empty(cls, n_chains: int, n_draws: int, n_samples: int, moves: Sequence[str], settings: dict[str, Any]) -> Posterior:
-        """Room for draws, to be filled in by the sampler."""
+    def empty(
+        cls,
+        n_chains: int,
+        n_draws: int,
+        n_samples: int,
+        moves: Sequence[str],
+        settings: dict[str, Any],
+        hyperparameters: dict[str, np.ndarray],
+    ) -> Posterior:
+        """Room for draws, to be filled in by the sampler; ``hyperparameters`` are there for their shapes."""
         shape = (n_chains, n_draws)
 
         def zeros(field: str) -> np.ndarray:
@@ -74,6 +85,7 @@ class Posterior:
             labels=np.empty((*shape, n_samples), np.int32),
             n_clusters=np.zeros(shape, np.int64),
             **{name: np.zeros(shape) for name in cls.SCALARS[1:]},
+            hyperparameters={name: np.zeros((*shape, *np.shape(value))) for name, value in hyperparameters.items()},
             move_stats={move: {field: zeros(field) for field in cls.MOVE_FIELDS} for move in moves},
             settings=settings,
         )
@@ -107,6 +119,7 @@ class Posterior:
         return Posterior(
             labels=self.labels[take, :n_draws],
             **{name: getattr(self, name)[take, :n_draws] for name in self.SCALARS},
+            hyperparameters={name: values[take, :n_draws] for name, values in self.hyperparameters.items()},
             move_stats={
                 move: {field: values[take, :n_draws] for field, values in fields.items()}
                 for move, fields in self.move_stats.items()
@@ -146,15 +159,28 @@ class Posterior:
         >>> posterior.point_estimate("map")
         array([0, 0, 1, 1], dtype=int32)
         """
+        return self.labels[self.point_estimate_draw(loss)].copy()
+
+    def point_estimate_draw(self, loss: str = "vi") -> tuple[int, int]:
+        """Which draw the point estimate is: its chain and its number.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.eye(4), n_draws=10, random_state=0)
+        >>> chain, draw = posterior.point_estimate_draw()
+        >>> bool((posterior.labels[chain, draw] == posterior.point_estimate()).all())
+        True
+        """
         check_choice("point_estimate", "loss", loss, ["vi", "binder", "map"])
         draws = self.labels.reshape(-1, self.n_samples)
         log_joint = self.log_joint.ravel()
         if loss == "map":
-            return draws[int(np.argmax(log_joint))].copy()
+            return divmod(int(np.argmax(log_joint)), self.n_draws)
         chosen = np.unique(np.linspace(0, len(draws) - 1, min(len(draws), _DRAWS_FOR_LOSS)).round().astype(int))
         losses = pairwise_losses(np.ascontiguousarray(draws[chosen]), int(self.n_clusters.max()), loss == "vi").mean(axis=1)
         best = chosen[losses <= losses.min() + 1e-12]
-        return draws[best[np.argmax(log_joint[best])]].copy()
+        return divmod(int(best[np.argmax(log_joint[best])]), self.n_draws)
 
     def rhat(self) -> dict[str, float]:
         """Rank-normalised split R̂ of the log joint and of the number of clusters (NaN where a quantity never varies).
@@ -199,7 +225,13 @@ class Posterior:
         for m, fields in enumerate(self.move_stats.values()):
             for field, values in fields.items():
                 arrays[f"move_{m}_{field}"] = values
-        about = {"format": "hashmix-posterior-1", "moves": list(self.move_stats), "settings": self.settings}
+        arrays.update({f"hyperparameter_{name}": values for name, values in self.hyperparameters.items()})
+        about = {
+            "format": "hashmix-posterior-1",
+            "moves": list(self.move_stats),
+            "hyperparameters": list(self.hyperparameters),
+            "settings": self.settings,
+        }
         path = Path(path)
         # Written beside the target and moved there when complete: a reader never sees half a file.
         temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -231,6 +263,7 @@ class Posterior:
                 return cls(
                     labels=file["labels"],
                     **{name: file[name] for name in cls.SCALARS},
+                    hyperparameters={name: file[f"hyperparameter_{name}"] for name in about["hyperparameters"]},
                     move_stats={
                         move: {field: file[f"move_{m}_{field}"] for field in cls.MOVE_FIELDS}
                         for m, move in enumerate(about["moves"])

@@ -187,8 +187,8 @@ class PublishedLSHSM(HashedMove):
         return 1  # quadratic in the clusters' sizes
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        tables = self.tables(state)
-        features: Any = tables.family.columns_  # type: ignore[attr-defined]
+        tables: Any = self.tables(state)
+        features = tables.family.columns_
         lengths = np.empty(len(state.partition.labels))
         return run_published_lshsm(
             rng, features, lengths, tables.arrays, self.n_bits, state.arrays, state.target, begin, end, counts

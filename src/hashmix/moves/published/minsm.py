@@ -241,8 +241,8 @@ class PublishedMinSM(HashedMove):
         return 200  # the centres are found anew in every call
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        tables = self.tables(state)
-        family: Any = tables.family
+        tables: Any = self.tables(state)
+        family = tables.family
         n_features = 2 * len(family.columns_.origin)
         centres = Centres(
             np.empty((state.capacity, n_features)), np.empty((1, state.capacity), np.uint64), ICWSWork.empty(n_features, 1)

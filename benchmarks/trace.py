@@ -1,0 +1,92 @@
+"""One chain, observed after every sweep: what convergence.py, scaling.py, peers.py and memory.py measure with."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+from sklearn.metrics import normalized_mutual_info_score
+
+import hashmix as hm
+from hashmix.components import Component, informative_columns, resolve_component
+from hashmix.moves import default_prior, resolve_moves
+from hashmix.posterior import Posterior
+from hashmix.priors import resolve_prior
+from hashmix.rng import chain_keys
+from hashmix.sampling import _Chain
+from hashmix.starts import start_labels
+from hashmix.state import State
+from hashmix.validation import as_rows
+
+#: Rows of the run that compiles.
+FEW = 2000
+
+
+def trace(
+    X,
+    y=None,
+    *,
+    component="auto",
+    prior="auto",
+    moves="lss",
+    init="auto",
+    n_warmup=50,
+    n_sweeps=100,
+    max_seconds=600.0,
+    seed=0,
+    n_jobs=None,
+    stop=None,
+):
+    """Run a chain of n_warmup + n_sweeps sweeps, or shorter: until max_seconds, or until ``stop(entry)`` is true.
+
+    Returns lists ``seconds``, ``proposals``, ``log_joint``, ``n_clusters`` and, given y, ``nmi`` (rows with y < 0 left
+    out): first of the start, then one entry a sweep, the last of which max_seconds may have cut short. Seconds and
+    proposals count from the beginning; the Gibbs update of a point is a proposal. Seconds are of checking, hashing, start
+    and sweeps, not of compiling or observing. ``labels`` are those at the end.
+    """
+    few = np.linspace(0, len(X) - 1, min(len(X), FEW)).astype(int)
+    few_init = init if isinstance(init, str) else np.asarray(init)[few]
+    few_settings = {"n_draws": 1, "n_warmup": 1, "init": few_init, "random_state": seed, "n_jobs": n_jobs}
+    hm.sample(X[few], component, prior, moves, **few_settings)  # compiles
+
+    aside = 0.0  # seconds spent observing
+    begin = time.perf_counter()
+    clock = lambda: time.perf_counter() - begin - aside  # noqa: E731
+    X = as_rows(X)
+    if not isinstance(component, Component) and not (columns := informative_columns(X)).all():
+        X = as_rows(X[:, columns])
+    schedule = resolve_moves(moves)
+    prior = resolve_prior(prior, "trace", default_prior(schedule))
+    key = chain_keys(seed, 1)[0]
+    labels = start_labels(init, len(X), 1, "trace")[0]
+    state = State(X, resolve_component(component, X), prior, labels, key=key, n_jobs=n_jobs)
+    # A chain that never leaves warm-up writes no draws, and never sets its counts back.
+    chain = _Chain(0, key, state, schedule, Posterior.empty(1, 1, 0, [], {}), 10**12, 1, begin)
+
+    scored = None if y is None else np.flatnonzero(np.asarray(y) >= 0)
+    out = {name: [] for name in ("seconds", "proposals", "log_joint", "n_clusters") + (() if y is None else ("nmi",))}
+    while True:
+        entry = {"seconds": clock()}
+        paused = time.perf_counter()
+        entry |= {
+            "proposals": int(chain._since_draw[:, 0].sum()),
+            "log_joint": state.log_joint(),
+            "n_clusters": state.n_clusters,
+        }
+        if y is not None:
+            entry["nmi"] = float(normalized_mutual_info_score(y[scored], state.labels()[scored]))
+        for name, value in entry.items():
+            out[name].append(value)
+        enough = chain.sweeps >= n_warmup + n_sweeps or entry["seconds"] >= max_seconds
+        if enough or (stop is not None and stop(entry)):
+            out["labels"] = state.labels()
+            return out
+        aside += time.perf_counter() - paused
+        chain.sweep(SimpleNamespace(is_set=lambda: clock() >= max_seconds))
+
+
+def reached(traced, name, level):
+    """Seconds after which a quantity first was at least ``level``; None when it never was."""
+    hits = np.flatnonzero(np.asarray(traced[name]) >= level)
+    return traced["seconds"][hits[0]] if len(hits) else None
