@@ -15,9 +15,9 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from trace import reached, trace
 
 import numpy as np
+from chain_trace import reached, trace
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from report import shown, write_picture, write_results

@@ -61,7 +61,7 @@ import json, resource, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
-from trace import trace
+from chain_trace import trace
 folder, settings = sys.argv[2], json.loads(sys.argv[3])
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 trace(np.load(folder + "/X.npy", mmap_mode="r")[:2000].copy(), **settings | {"n_warmup": 1, "n_sweeps": 1})  # kernels loaded

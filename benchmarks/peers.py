@@ -24,10 +24,10 @@ import multiprocessing
 import time
 import warnings
 from pathlib import Path
-from trace import trace
 
 import numpy as np
 import sklearn
+from chain_trace import trace
 from matplotlib.figure import Figure
 from report import FOLDER, shown, write_picture, write_results
 from sklearn.cluster import HDBSCAN, KMeans

@@ -10,9 +10,9 @@ benchmarks/results/scaling.json and .png.
 from __future__ import annotations
 
 import argparse
-from trace import trace
 
 import numpy as np
+from chain_trace import trace
 from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 from report import write_picture, write_results

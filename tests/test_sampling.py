@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.paper import make_mixture
 from hashmix.state import State
 
 
 def test_records_have_their_shapes_and_meaning(three_blobs):
     X, _ = three_blobs
-    component, prior = hm.components.resolve_component("gaussian-full", X), hm.priors.DirichletProcess(0.5)
+    component, prior = hm.components.FullGaussian.from_data(X), hm.priors.DirichletProcess(0.5)
     posterior = hm.sample(X, component, prior, "rgsm", n_draws=7, n_warmup=3, thin=2, n_chains=2, random_state=0)
     assert posterior.labels.shape == (2, 7, 60)
     assert posterior.labels.dtype == np.int32
@@ -48,6 +49,37 @@ def test_same_seed_same_draws_for_any_number_of_workers(three_blobs):
     assert not np.array_equal(other.concentration, runs[0].concentration)
 
 
+def test_same_draws_for_any_number_of_threads_within_a_chain():
+    """Hashing is what one chain does in threads, from 10 000 rows on."""
+    X, _ = make_mixture(12_000, 4, 10, seed=0)
+    one, two = (hm.sample(X, n_draws=3, n_warmup=3, init="auto", random_state=1, n_jobs=jobs) for jobs in (1, 2))
+    assert (one.labels == two.labels).all()
+    assert (one.log_joint == two.log_joint).all()
+
+
+def test_what_is_tuned_is_frozen_after_warm_up(three_blobs):
+    X, _ = three_blobs
+    posterior = hm.sample(X, n_draws=20, n_warmup=20, random_state=0)
+    for move in ("UrnMerge", "NeighbourMerge", "WithinSplit", "Gibbs"):
+        assert f"{move}(" in posterior.settings["tuned_moves"][0]
+    assert len(set(posterior.move_stats["Gibbs"]["proposed"][0].tolist())) == 1
+    assert posterior.settings["tuned_moves"][0].endswith(
+        f"(Gibbs(n_points=1), {posterior.move_stats['Gibbs']['proposed'][0, 0]})]"
+    )
+
+
+def test_tuning_needs_no_warm_up(three_blobs):
+    X, _ = three_blobs
+    posterior = hm.sample(X, n_draws=30, init="auto", random_state=0)
+    assert posterior.n_clusters[0, -1] == 3
+
+
+@pytest.mark.parametrize("weight", [hm.moves.Work(-1.0), hm.moves.Work("much"), "often"])
+def test_bad_work(weight, three_blobs):
+    with pytest.raises(ValueError, match=r"'moves \(weight of SAMS\)' parameter"):
+        hm.sample(three_blobs[0], moves=[(hm.moves.SAMS(), weight)], n_draws=1)
+
+
 @pytest.mark.parametrize(
     "make",
     [lambda: 3, lambda: np.random.SeedSequence(3), lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)],
@@ -77,7 +109,7 @@ def test_starts(three_blobs):
         )
 
     assert first("single") == [1]
-    assert first("auto") == [1]
+    assert 3 < first("auto")[0] == first("buckets")[0] < 20
     assert first("singletons") == [60]
     assert first(y) == [3]
     assert first(y * 100 + 7) == [3]
@@ -86,10 +118,12 @@ def test_starts(three_blobs):
 
 
 @pytest.mark.parametrize(
-    "init", ["buckets", [0, 1], np.zeros(60), -np.ones(60, int), ["single"], np.zeros((3, 60), int), 5, None]
+    "init", ["random", [0, 1], np.zeros(60), -np.ones(60, int), ["single"], np.zeros((3, 60), int), 5, None]
 )
 def test_bad_starts(init, three_blobs):
-    with pytest.raises(ValueError, match="'init' parameter of sample must be one of 'auto', 'single', 'singletons', 60 labels"):
+    with pytest.raises(
+        ValueError, match="'init' parameter of sample must be one of 'auto', 'buckets', 'single', 'singletons', 60 labels"
+    ):
         hm.sample(three_blobs[0], n_draws=1, n_chains=2, init=init)
 
 

@@ -60,8 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument(
         "--moves",
-        default="split-merge",
-        help="split-merge (default), sams, rgsm, sdds, random-split-merge, lshsm, minsm, gibbs; published-lshsm, "
+        default="lss",
+        help="lss (default), split-merge, sams, rgsm, sdds, random-split-merge, lshsm, minsm, gibbs; published-lshsm, "
         "published-minsm (as printed in the paper: not exact)",
     )
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")

@@ -191,7 +191,7 @@ class Chain:
         self.draws = 0
         self.names = _move_names(schedule)
         self.tuner = Tuner(schedule, state)
-        self._since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
+        self.since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
         self.total_sweeps = n_warmup + thin * record.n_draws
 
     def sweep(self, stop: threading.Event) -> None:
@@ -199,6 +199,8 @@ class Chain:
         state = self.state
         state.sweep = self.sweeps
         warming_up = self.sweeps < self.n_warmup
+        if self.sweeps == self.n_warmup:
+            self.since_draw[:] = 0  # what happened during warm-up is not counted
         state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
         for m, (move, _) in enumerate(self.schedule):
             started = time.perf_counter()
@@ -207,8 +209,8 @@ class Chain:
                 counts = self.tuner.warm_up(m, state, rng, stop.is_set)
             else:
                 counts = move.apply(state, rng, self.tuner.times(m, self.key, self.sweeps), stop.is_set)
-            self._since_draw[m, :-1] += counts
-            self._since_draw[m, -1] += time.perf_counter() - started
+            self.since_draw[m, :-1] += counts
+            self.since_draw[m, -1] += time.perf_counter() - started
         if stop.is_set():
             return
         if warming_up:
@@ -219,9 +221,7 @@ class Chain:
             state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, generator))
         state.refresh_if_due()
         self.sweeps += 1
-        if self.sweeps == self.n_warmup:
-            self._since_draw[:] = 0
-        elif self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
+        if self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
             self.write_draw()
 
     def write_draw(self) -> None:
@@ -235,10 +235,10 @@ class Chain:
         for name, value in state.component.hyperparameters(state.model).items():
             record.hyperparameters[name][here] = value
         record.seconds[here] = time.perf_counter() - self.begin
-        for name, values in zip(self.names, self._since_draw, strict=True):
+        for name, values in zip(self.names, self.since_draw, strict=True):
             for field, value in zip(Posterior.MOVE_FIELDS, values, strict=True):
                 record.move_stats[name][field][here] = value
-        self._since_draw[:] = 0
+        self.since_draw[:] = 0
         self.draws += 1
 
 

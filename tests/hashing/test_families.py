@@ -169,7 +169,10 @@ def test_redrawn_functions_are_others_and_reproducible():
         (lambda: SignProjection(n_bits=0), "'n_bits' parameter of SignProjection must be an integer from 1 to 64. Got 0"),
         (lambda: SignProjection(n_bits=65), "'n_bits' parameter of SignProjection must be an integer from 1 to 64"),
         (lambda: WeightedMinHash(n_tables=0), "'n_tables' parameter of WeightedMinHash must be an integer ≥ 1"),
-        (lambda: SignProjection(center="mode"), "'center' parameter of SignProjection must be None, 'mean' or 'median'"),
+        (
+            lambda: SignProjection(center="mode"),
+            "'center' parameter of SignProjection must be None, 'mean', 'median' or 'rows'",
+        ),
         (lambda: WeightedMinHash(method="exact"), "'method' parameter of WeightedMinHash must be one of"),
         (lambda: WeightedMinHash(center=True), "'signed' parameter of WeightedMinHash must be True when center is"),
         (lambda: WeightedMinHash().fit(SIGNED), r"takes entries ≥ 0, or any with signed=True. Got -1.5 in row 2, column 1"),

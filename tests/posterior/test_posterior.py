@@ -59,7 +59,7 @@ def test_map_and_unknown_loss(posterior):
 
 
 def test_many_draws_are_thinned_for_the_estimate():
-    posterior = Posterior.empty(1, 1000, 4, [], {})
+    posterior = Posterior.empty(1, 1000, 4, [], {}, {})
     posterior.labels[:] = [0, 0, 1, 1]
     posterior.n_clusters[:] = 2
     assert posterior.point_estimate().tolist() == [0, 0, 1, 1]

@@ -42,6 +42,7 @@ def assert_follows(draws, exact):
         ("gibbs", 6),
         ("lshsm", 6),
         ("minsm", 6),
+        ("lss", 4),
     ],
 )
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)

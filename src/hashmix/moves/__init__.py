@@ -56,9 +56,9 @@ def _lss() -> Schedule:
     neighbours: Any = {"n_bits": 32, "n_tables": 16, "refresh": None, "family": "neighbours"}
     return [
         (HashedGibbs(n_mates=8, **neighbours), 1),
-        (UrnMerge(**neighbours), Work(1.0, shared=True)),
-        (NeighbourMerge(**neighbours), Work(1.0, shared=True)),
-        (WithinSplit(), Work(1.0, shared=True)),
+        (UrnMerge(**neighbours), Work(0.5, shared=True)),
+        (NeighbourMerge(**neighbours), Work(0.5, shared=True)),
+        (WithinSplit(), Work(0.5, shared=True)),
         (Gibbs(n_points=1), Work(1.0)),
     ]
 

@@ -55,7 +55,7 @@ def make_mixture(
     --------
     >>> from hashmix.paper import make_mixture
     >>> X, y, oracle = make_mixture(1000, 8, 5, seed=0, return_oracle=True)
-    >>> X.shape, bool((y == oracle).mean() > 0.99)
+    >>> X.shape, bool((y == oracle).mean() > 0.95)
     ((1000, 8), True)
     """
     owner = "make_mixture"

@@ -14,13 +14,19 @@ from hashmix.moves import default_prior, resolve_moves
 from hashmix.posterior import Posterior
 from hashmix.priors import resolve_prior
 from hashmix.rng import chain_keys
-from hashmix.sampling import _Chain
-from hashmix.starts import start_labels
-from hashmix.state import State
+from hashmix.sampling import Chain, first_states
+from hashmix.starts import check_starts
 from hashmix.validation import as_rows
 
 #: Rows of the run that compiles.
 FEW = 2000
+
+
+class _Observed(Chain):
+    """A chain that writes no draws."""
+
+    def write_draw(self):
+        pass
 
 
 def trace(
@@ -58,19 +64,22 @@ def trace(
         X = as_rows(X[:, columns])
     schedule = resolve_moves(moves)
     prior = resolve_prior(prior, "trace", default_prior(schedule))
-    key = chain_keys(seed, 1)[0]
-    labels = start_labels(init, len(X), 1, "trace")[0]
-    state = State(X, resolve_component(component, X), prior, labels, key=key, n_jobs=n_jobs)
-    # A chain that never leaves warm-up writes no draws, and never sets its counts back.
-    chain = _Chain(0, key, state, schedule, Posterior.empty(1, 1, 0, [], {}), 10**12, 1, begin)
+    keys = chain_keys(seed, 1)
+    component = resolve_component(component, X)
+    starts = check_starts(init, len(X), 1, "trace")
+    state = first_states(X, component, prior, starts, keys, component.model(X), n_jobs)[0]
+    chain = _Observed(0, keys[0], state, schedule, Posterior.empty(1, 1, 0, [], {}, {}), n_warmup, 1, begin)
 
     scored = None if y is None else np.flatnonzero(np.asarray(y) >= 0)
     out = {name: [] for name in ("seconds", "proposals", "log_joint", "n_clusters") + (() if y is None else ("nmi",))}
+    proposals = 0
     while True:
         entry = {"seconds": clock()}
         paused = time.perf_counter()
+        proposals += int(chain.since_draw[:, 0].sum())
+        chain.since_draw[:] = 0
         entry |= {
-            "proposals": int(chain._since_draw[:, 0].sum()),
+            "proposals": proposals,
             "log_joint": state.log_joint(),
             "n_clusters": state.n_clusters,
         }

@@ -1,0 +1,50 @@
+"""The lss schedule as a whole: exact with the numbers that tuning froze."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hashmix as hm
+from hashmix.moves import HashedGibbs, resolve_moves
+from hashmix.moves.tuning import Tuner
+from hashmix.rng import stream
+from hashmix.state import State
+from hashmix.testing import exact_posterior, transition_matrix
+from tests.conftest import COMPONENTS, PRIORS, OneOffer, name
+
+ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])
+
+
+def tuned(component, prior):
+    """The schedule after ten sweeps of warm-up on the four rows."""
+    state = State(ROWS, component, prior, [0, 0, 1, 2], key=3)
+    tuner = Tuner(resolve_moves("lss"), state)
+    for sweep in range(10):
+        for m, (move, _) in enumerate(tuner.schedule):
+            if tuner.is_work[m]:
+                tuner.warm_up(m, state, stream(1, sweep, m), lambda: False)
+            else:
+                move.apply(state, stream(1, sweep, m))
+        tuner.share_out()
+    return tuner.frozen()
+
+
+@pytest.mark.parametrize("prior", PRIORS[:2], ids=name)
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+def test_a_tuned_sweep_leaves_the_posterior_invariant(component, prior):
+    sweep = np.eye(15)
+    for move, times in tuned(component, prior):
+        assert times >= 1
+        parts = [OneOffer(move, i) for i in range(4)] if isinstance(move, HashedGibbs) else [move]
+        for part in parts:
+            P = transition_matrix(part, ROWS, component, prior, key=3)
+            sweep = sweep @ np.linalg.matrix_power(P, int(times))
+    pi = np.array(list(exact_posterior(ROWS, component, prior).values()))
+    assert abs(pi @ sweep - pi).max() < 1e-12
+    assert (sweep > 0.0).all()  # every partition is reached from every other
+
+
+def test_numbers_depend_on_the_seed_alone(three_blobs):
+    runs = [hm.sample(three_blobs[0], n_draws=2, n_warmup=10, random_state=5).settings["tuned_moves"] for _ in range(2)]
+    assert runs[0] == runs[1]
