@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
     fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")
-    fit.add_argument("--warmup", type=int, default=200, help="sweeps before the first draw (default: 200)")
+    fit.add_argument("--warmup", type=int, default=50, help="sweeps before the first draw (default: 50)")
     fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
     fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
     fit.add_argument("--max-seconds", type=float, help="stop sampling after this time")

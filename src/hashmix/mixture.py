@@ -47,8 +47,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         posterior.
     n_draws : int, default=100
         Draws kept of each chain.
-    n_warmup : int, default=200
-        Sweeps before the first draw.
+    n_warmup : int, default=50
+        Sweeps before the first draw, in which the schedule is tuned.
     thin : int, default=1
         Sweeps per draw.
     n_chains : int, default=1
@@ -106,7 +106,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         prior: Any = "auto",
         moves: Any = "lss",
         n_draws: int = 100,
-        n_warmup: int = 200,
+        n_warmup: int = 50,
         thin: int = 1,
         n_chains: int = 1,
         max_seconds: float | None = None,
