@@ -28,6 +28,9 @@ benchmark: .venv/.installed
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/hashing.py
 	$(BIN)/python benchmarks/hashed_moves.py
+	$(BIN)/python benchmarks/convergence.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/peers.py
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hashmix needs Python 3.11 or newer; try make PYTHON=python3.12")'

@@ -22,18 +22,12 @@ import hashmix as hm
 from hashmix.compiling import borrowed
 from hashmix.moves.anchored import run_anchored
 from hashmix.moves.anchors import SIMILAR, Anchors
+from hashmix.moves.contract import new_counts
 from hashmix.moves.restricted import URN, Law, fill_sides, gather, restricted_scan
+from hashmix.paper import make_mixture
 from hashmix.partition import spare
 from hashmix.rng import stream
 from hashmix.state import State
-
-
-def mixture(n, d, k, seed=0):
-    rng = np.random.default_rng(seed)
-    means = rng.normal(size=(k, d)) * 9.0 / np.sqrt(2 * d)
-    scales = 0.8 * np.exp(0.2 * rng.normal(size=(k, d)))
-    labels = rng.choice(k, n, p=rng.dirichlet(np.full(k, 2.0)))
-    return hm.validation.as_rows(means[labels] + scales[labels] * rng.normal(size=(n, d))), labels
 
 
 def worse(labels, k, seed=1):
@@ -57,7 +51,7 @@ def urn_merges(state, n_proposals, repeats=3):
     anchors = Anchors(SIMILAR, 1e-300, tables)
     least, nulls = np.inf, 0.0
     for r in range(repeats):
-        counts = np.zeros(4, np.int64)
+        counts = new_counts()
         begin = time.perf_counter()
         run_anchored(stream(3, r), anchors, Law(URN), state.arrays, state.target, 0, n_proposals, counts)
         seconds = time.perf_counter() - begin
@@ -91,7 +85,7 @@ def deal(arrays, target, slot):
 def scans_and_bucket_splits(state, n_splits):
     """Seconds a point of one restricted scan, and of a rejected bucket-launched split, of the same clusters, both warm."""
     move = hm.moves.BucketSplit()
-    counts = np.zeros(4, np.int64)
+    counts = new_counts()
     p = state.partition
 
     def split(step):
@@ -131,7 +125,7 @@ def least_seconds(run, repeats=50):
 def halves(move, state, seconds):
     """Acceptance and mean microseconds of splits and of merges: least squares over batches of proposals."""
     batch = {"PublishedMinSM": 200, "PublishedLSHSM": 1}.get(move.name, 25)  # 200 share their centres
-    counts = np.zeros(4, np.int64)
+    counts = new_counts()
     move.run_units(stream(9), state, 0, 1, counts)
     counts[:] = 0
     call = least_seconds(lambda: move.run_units(stream(9), state, 0, 0, counts))
@@ -142,10 +136,10 @@ def halves(move, state, seconds):
         state.ensure_spare()
         before = counts.copy()
         spent.append(timed(lambda: move.run_units(stream(7, len(spent)), state, 0, batch, counts)) - call)
-        proposed, _, splits, _ = counts - before
+        proposed, _, splits, *_ = counts - before
         made.append([splits, proposed - splits])
     split, merge = np.linalg.lstsq(np.array(made), np.array(spent), rcond=None)[0]
-    proposed, accepted, splits, splits_accepted = counts.tolist()
+    proposed, accepted, splits, splits_accepted, _ = counts.tolist()
     return {
         "splits": splits,
         "split accepted": splits_accepted / max(1, splits),
@@ -164,7 +158,7 @@ def main():
     quick = parser.parse_args().quick
     n, d, k = (10_000 if quick else 100_000), 64, 100
     seconds = 1.0 if quick else 10.0
-    X, labels = mixture(n, d, k)
+    X, labels = make_mixture(n, d, k)
     component = hm.components.resolve_component("gaussian", X)
     model = component.model(X)
     results = {"n": n, "D": d, "K": k}
@@ -192,6 +186,9 @@ def main():
         "MinSM: BucketCut": hm.moves.BucketCut(),
         "MinSM: EnvelopeCut": hm.moves.EnvelopeCut(),
         "MinSM: UrnMerge": hm.moves.UrnMerge(1, 10, family="minhash"),
+        "lss: UrnMerge": hm.moves.UrnMerge(32, 16, None, "neighbours"),
+        "lss: NeighbourMerge": hm.moves.NeighbourMerge(),
+        "lss: WithinSplit": hm.moves.WithinSplit(),
         "PublishedLSHSM": hm.moves.PublishedLSHSM(),
         "PublishedMinSM": hm.moves.PublishedMinSM(),
     }

@@ -16,7 +16,7 @@ __all__ = ["UrnMerge"]
 
 #: How many points a blind split, attempted when both anchors are in one cluster, may deal on average: it is nearly always
 #: rejected. It is attempted the less often the larger the cluster, and merges pay for that with as much in their ratio.
-SPLIT_POINTS = 0.5
+SPLIT_POINTS = 0.2
 
 
 class UrnMerge(HashedMove):

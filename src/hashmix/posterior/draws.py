@@ -18,8 +18,9 @@ from hashmix.validation import check_choice
 
 __all__ = ["Posterior"]
 
-#: Draws that expected losses are averaged over, spread evenly over all draws when there are more.
-_DRAWS_FOR_LOSS = 200
+#: Draws that expected losses are averaged over, spread evenly over all draws when there are more; fewer, but at least 20,
+#: where comparing all pairs of them would mean looking at more rows than this.
+_DRAWS_FOR_LOSS, _ROWS_FOR_LOSS = 200, 2e8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -149,7 +150,8 @@ class Posterior:
         ----------
         loss : {"vi", "binder", "map"}, default="vi"
             The draw with the least expected variation of information or Binder loss to the draws (to 200 of them,
-            evenly spread over all chains, when there are more), or the draw with the highest log joint.
+            evenly spread over all chains, when there are more; to fewer from 10,000 rows on, 63 at 100,000), or the draw
+            with the highest log joint.
 
         Examples
         --------
@@ -177,7 +179,8 @@ class Posterior:
         log_joint = self.log_joint.ravel()
         if loss == "map":
             return divmod(int(np.argmax(log_joint)), self.n_draws)
-        chosen = np.unique(np.linspace(0, len(draws) - 1, min(len(draws), _DRAWS_FOR_LOSS)).round().astype(int))
+        most = int(np.clip(np.sqrt(2 * _ROWS_FOR_LOSS / self.n_samples), 20, _DRAWS_FOR_LOSS))
+        chosen = np.unique(np.linspace(0, len(draws) - 1, min(len(draws), most)).round().astype(int))
         losses = pairwise_losses(np.ascontiguousarray(draws[chosen]), int(self.n_clusters.max()), loss == "vi").mean(axis=1)
         best = chosen[losses <= losses.min() + 1e-12]
         return divmod(int(best[np.argmax(log_joint[best])]), self.n_draws)
