@@ -24,6 +24,7 @@ from hashmix.components.gaussian import (
     ROW_BLOCK,
     GaussianComponent,
     GaussianParameters,
+    block_rows,
     column_spread,
     default_spread,
     default_strength,
@@ -158,9 +159,10 @@ class DiagonalGaussian(GaussianComponent):
         d = len(model.mean)
         stats = np.zeros((n_clusters, 1 + 2 * d))
         stats[:, 0] = np.bincount(labels, minlength=n_clusters)
-        for start in range(0, len(X), ROW_BLOCK):
-            Y = to_internal(model, X[start : start + ROW_BLOCK])
-            block = labels[start : start + ROW_BLOCK]
+        rows = block_rows(n_clusters)
+        for start in range(0, len(X), rows):
+            Y = to_internal(model, X[start : start + rows])
+            block = labels[start : start + rows]
             stats[:, 1 : 1 + d] += sum_by_label(Y, block, n_clusters)
             stats[:, 1 + d :] += sum_by_label(Y * Y, block, n_clusters)
         return stats

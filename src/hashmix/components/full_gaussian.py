@@ -25,6 +25,7 @@ from hashmix.components.gaussian import (
     ROW_BLOCK,
     GaussianComponent,
     GaussianParameters,
+    block_rows,
     column_spread,
     default_spread,
     default_strength,
@@ -160,10 +161,10 @@ class FullGaussian(GaussianComponent):
         rows, columns = np.tril_indices(d)
         stats = np.zeros((n_clusters, 1 + d + len(rows)))
         stats[:, 0] = np.bincount(labels, minlength=n_clusters)
-        block_rows = max(1, ROW_BLOCK // d)
-        for start in range(0, len(X), block_rows):
-            Y = to_internal(model, X[start : start + block_rows])
-            block = labels[start : start + block_rows]
+        block_length = max(1, block_rows(n_clusters) // d)
+        for start in range(0, len(X), block_length):
+            Y = to_internal(model, X[start : start + block_length])
+            block = labels[start : start + block_length]
             stats[:, 1 : 1 + d] += sum_by_label(Y, block, n_clusters)
             stats[:, 1 + d :] += sum_by_label(Y[:, rows] * Y[:, columns], block, n_clusters)
         return stats

@@ -19,6 +19,7 @@ from hashmix.components.learning import Hyperprior, learn
 __all__ = [
     "GaussianComponent",
     "GaussianParameters",
+    "block_rows",
     "column_spread",
     "default_spread",
     "default_strength",
@@ -117,6 +118,11 @@ def draw_rows(parameters: GaussianParameters, labels: np.ndarray, rng: np.random
         return parameters.means[labels] + np.sqrt(parameters.covariances[labels]) * noise
     roots = np.linalg.cholesky(parameters.covariances)
     return parameters.means[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
+
+
+def block_rows(n_clusters: int) -> int:
+    """Rows summed up by label in one go: where there are many clusters, many, for each go writes to all of them."""
+    return max(ROW_BLOCK, min(n_clusters, 2**17))
 
 
 def table_length(n: int) -> int:

@@ -45,6 +45,9 @@ class NeighbourMerge(HashedMove):
     def __init__(self, n_bits: int = 32, n_tables: int = 16, refresh: int | None = None, family: str = "neighbours") -> None:
         super().__init__(n_bits, n_tables, refresh, family)
 
+    def units_per_call(self, state: State) -> int:
+        return min(10_000, max(50, 10_000_000 // len(state.partition.labels)))
+
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         anchors = Anchors(SIMILAR, SPLIT_POINTS, self.tables(state).arrays)
         return run_anchored(rng, anchors, Law(SEQUENTIAL), state.arrays, state.target, begin, end, counts)
