@@ -14,8 +14,8 @@ from hashmix.validation import bad_parameter
 __all__ = ["check_starts", "neighbourhoods", "start_labels"]
 
 _NAMES = ("auto", "buckets", "single", "singletons")
-#: Beyond so many rows, clusters of one neighbourhood each would take more memory than the data.
-_ROWS_OF_ONE_HOP = 200_000
+#: Beyond so many rows, what is left over between neighbourhoods no longer opens clusters: they would take too much memory.
+_ROWS_FOR_MANY_CLUSTERS = 200_000
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
@@ -63,28 +63,27 @@ def start_labels(start: Any, neighbours: Neighbours | None, n: int, key: int) ->
     if start == "singletons":
         return np.arange(n)
     assert neighbours is not None
-    n_hops = 1 if n <= _ROWS_OF_ONE_HOP else 2
-    return neighbourhoods(neighbours.lists, numpy_generator(key, 0).permutation(n).astype(np.int32), n_hops)
+    order = numpy_generator(key, 0).permutation(n).astype(np.int32)
+    return neighbourhoods(neighbours.lists, order, n > _ROWS_FOR_MANY_CLUSTERS)
 
 
 @kernel
-def neighbourhoods(lists, order, n_hops):
-    """Rows are gone through in an order; each that is in no cluster yet opens one with what is free of its neighbourhood.
+def neighbourhoods(lists, order, few):
+    """Rows are gone through in an order; each that is in no cluster yet opens one with its neighbours that are in none.
 
-    That is its neighbours, and with two hops, those of the neighbours it takes.
+    Where there are to be ``few`` clusters, a row whose nearest neighbour is in a cluster joins it instead.
     """
     lists, order = borrowed(lists), borrowed(order)
     labels = np.full(len(lists), -1, np.int32)
+    nearest = lists.shape[1] - 1
     found = 0
     for i in order:
         if labels[i] < 0:
-            for at in range(lists.shape[1]):
-                j = lists[i, at]
-                if labels[j] < 0:
-                    labels[j] = found
-                    if n_hops == 2:
-                        for then in range(1, lists.shape[1]):
-                            if labels[lists[j, then]] < 0:
-                                labels[lists[j, then]] = found
+            if few and labels[lists[i, nearest]] >= 0:
+                labels[i] = labels[lists[i, nearest]]
+                continue
+            for at in range(nearest + 1):
+                if labels[lists[i, at]] < 0:
+                    labels[lists[i, at]] = found
             found += 1
     return labels

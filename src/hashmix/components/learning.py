@@ -27,6 +27,9 @@ __all__ = ["Hyperprior", "learn", "slice_within"]
 #: Log10 of cluster volumes: how small a part of the data's volume a cluster may fill, how large a region means lie in.
 LEAST_VOLUME, LEAST_REGION, MOST_REGION = -4.0, 9.0, 12.0
 
+#: Initial width of the slice for the common factor's logarithm.
+_WIDTH = 0.5
+
 
 class Hyperprior(NamedTuple):
     """In internal units: the variance of every column; bounds of the scale in every column, and of kappa."""
@@ -78,17 +81,15 @@ def _truncated_gamma(x: Any, shape: float, rate: Any, low: Any, high: Any, rng: 
     return np.exp(slice_within(lambda t: shape * t - rate * np.exp(t), np.log(x), np.log(low), np.log(high), rng))
 
 
-def _common_factor(
-    log_density: Callable[[float], float], width: float, low: float, high: float, rng: np.random.Generator
-) -> float:
-    """A slice-sampling update of a number that is 0 now: an interval of a width at first steps out, then shrinks."""
+def _common_factor(log_density: Callable[[float], float], low: float, high: float, rng: np.random.Generator) -> float:
+    """A slice-sampling update of a number that is 0 now: an interval that steps out, then shrinks."""
     level = log_density(0.0) + math.log1p(-rng.random())
-    left = -width * rng.random()
-    right = left + width
+    left = -_WIDTH * rng.random()
+    right = left + _WIDTH
     while left > low and log_density(left) >= level:
-        left -= width
+        left -= _WIDTH
     while right < high and log_density(right) >= level:
-        right += width
+        right += _WIDTH
     left, right = max(left, low), min(right, high)
     while True:
         new = left + (right - left) * rng.random()
@@ -142,6 +143,5 @@ def learn(component: Any, model: Any, hyperprior: Hyperprior, stats: np.ndarray,
 
     low = float(np.log(hyperprior.least_scale / scales).max())
     high = float(np.log(hyperprior.most_scale / scales).min())
-    width = 4.0 / math.sqrt(n_clusters * d * weight)  # a few standard deviations, for the partition at hand
-    common = math.exp(_common_factor(log_density, width, min(low, 0.0), max(high, 0.0), rng))
+    common = math.exp(_common_factor(log_density, min(low, 0.0), max(high, 0.0), rng))
     return component._with_hyperparameters(model, mean, kappa, scales * common)
