@@ -1,6 +1,7 @@
 """How hashmix with its defaults compares with scikit-learn's clusterings, in quality and in time.
 
-    python benchmarks/peers.py [--part synthetic|real|all] [--sets s1,letter] [--data ../shared/data] [--cap 600] [--quick]
+    python benchmarks/peers.py [--part synthetic|real|all] [--sets s1,letter] [--methods hashmix,KMeans]
+        [--data ../shared/data] [--cap 600] [--quick]
 
 Two parts, each of which prints one table; together they write benchmarks/results/peers.json, and the second also a picture,
 benchmarks/results/peers.png. A part that is not run keeps what an earlier run wrote of it.
@@ -196,7 +197,8 @@ def score(name, X, y, args):
 
 
 def real(args):
-    print(f"\n{'set':20s}{'n':>9s}{'D':>4s}{'K':>4s}" + "".join(f"{name + ': ARI':>15s}{'s':>8s}{'K':>6s}" for name in METHODS))
+    methods = args.methods.split(",")
+    print(f"\n{'set':20s}{'n':>9s}{'D':>4s}{'K':>4s}" + "".join(f"{name + ': ARI':>15s}{'s':>8s}{'K':>6s}" for name in methods))
     sets, notes = {}, []
     for name in args.sets:
         loaded = load(args.data, name)
@@ -206,7 +208,7 @@ def real(args):
         k = len(np.unique(y[y >= 0]))
         print(f"{name:20s}{len(X):9,d}{X.shape[1]:4d}{k:4d}", end="", flush=True)
         sets[name] = {"n": len(X), "D": X.shape[1], "true K": k}
-        for method in METHODS:
+        for method in methods:
             sets[name][method] = entry = score(method, X, y, args)
             mark = "*" if entry["n"] < len(X) else " "
             columns = f"{shown(entry['ARI'], '14.3f')}{mark}{shown(entry['seconds'], '8.2f')}{shown(entry['K'], '6d')}"
@@ -215,12 +217,12 @@ def real(args):
                 notes.append(f"{method} on {name}: {entry['why']}")
         print()
     means = {}
-    for method in METHODS:
+    for method in methods:
         finished = [entry[method] for entry in sets.values() if entry[method]["ARI"] is not None]
         if finished:
             means[method] = {key: float(np.mean([entry[key] for entry in finished])) for key in ("ARI", "seconds")}
             means[method]["sets"] = len(finished)
-    columns = [means.get(method, {"ARI": None, "seconds": None, "sets": 0}) for method in METHODS]
+    columns = [means.get(method, {"ARI": None, "seconds": None, "sets": 0}) for method in methods]
     print(f"{'mean where finished':37s}", end="")
     print("".join(f"{shown(entry['ARI'], '14.3f')} {shown(entry['seconds'], '8.2f')}{'':6s}" for entry in columns))
     print(f"{'sets finished':37s}" + "".join(f"{entry['sets']:14d}{'':15s}" for entry in columns))
@@ -232,14 +234,15 @@ def real(args):
 
 def picture(found):
     sets, means = found["sets"], found["means"]
+    methods = list(means)
     names = [*sets, "mean"]
     figure = Figure(figsize=(max(7.0, 0.9 * len(names) + 1), 4.2), layout="constrained")
     axis = figure.subplots()
-    width = 0.84 / len(METHODS)
+    width = 0.84 / len(methods)
     places = np.arange(len(names)) + np.where(np.array(names) == "mean", 0.5, 0.0)
-    for m, (method, colour) in enumerate(zip(METHODS, ["#EE6677", "#4477AA", "#CCBB44", "#228833", "#AA3377"], strict=True)):
+    for m, (method, colour) in enumerate(zip(methods, ["#EE6677", "#4477AA", "#CCBB44", "#228833", "#AA3377"], strict=False)):
         heights = [entry[method]["ARI"] for entry in sets.values()] + [means.get(method, {}).get("ARI")]
-        at = places + (m - (len(METHODS) - 1) / 2) * width
+        at = places + (m - (len(methods) - 1) / 2) * width
         axis.bar(at, [0.0 if height is None else max(height, 0.0) for height in heights], width, color=colour, label=method)
         for x, height in zip(at, heights, strict=True):
             if height is None:
@@ -247,8 +250,8 @@ def picture(found):
     axis.set_xticks(places, names, rotation=40, ha="right")
     axis.axvline(places[-1] - 0.75, color="0.7", lw=0.8)
     axis.set(ylabel="adjusted Rand index", ylim=(0, 1.02), xlim=(places[0] - 0.6, places[-1] + 0.6))
-    axis.legend(frameon=False, ncols=len(METHODS), loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    if any(entry[method]["ARI"] is None for entry in sets.values() for method in METHODS):
+    axis.legend(frameon=False, ncols=len(methods), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    if any(entry[method]["ARI"] is None for entry in sets.values() for method in methods):
         axis.set_xlabel("× did not finish")
     write_picture("peers", figure)
 
@@ -261,6 +264,7 @@ def main():
     parser.add_argument("--cap", type=float, help="seconds for one fit; 600 by default")
     parser.add_argument("--rows", type=int, default=50_000, help="at most, for HDBSCAN and BGM")
     parser.add_argument("--moves", default="lss", help="our schedule")
+    parser.add_argument("--methods", default=",".join(METHODS), help="on real sets, joined by commas")
     parser.add_argument("--quick", action="store_true", help="small mixtures, a few small sets, at most 60 seconds a fit")
     args = parser.parse_args()
     args.cap = args.cap or (60.0 if args.quick else 600.0)

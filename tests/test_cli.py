@@ -32,7 +32,7 @@ def test_fit(table, capsys, tmp_path):
     assert summary["columns"] == ["metres", "dollars"]
     assert sum(summary["n_clusters_probabilities"].values()) == pytest.approx(1.0)
     assert [cluster["size"] for cluster in summary["clusters"]] == [20, 20, 20]
-    assert summary["moves"]["Gibbs"]["proposed"] == 20 * 60
+    assert summary["moves"]["Gibbs"]["proposed"] == 20 * 15  # n / (K + 1) points a sweep
     assert (folder / "clusters.png").read_bytes().startswith(b"\x89PNG")
     # A second run replaces the results, and leaves nothing else behind.
     assert (
