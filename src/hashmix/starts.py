@@ -71,18 +71,18 @@ def start_labels(start: Any, neighbours: Neighbours | None, n: int, key: int) ->
 def neighbourhoods(lists, order, few):
     """Rows are gone through in an order; each that is in no cluster yet opens one with its neighbours that are in none.
 
-    Where there are to be ``few`` clusters, a row whose nearest neighbour is in a cluster joins it instead.
+    Where there are to be ``few`` clusters, a row joins that of the nearest of its neighbours that are in one, if any is.
     """
     lists, order = borrowed(lists), borrowed(order)
     labels = np.full(len(lists), -1, np.int32)
-    nearest = lists.shape[1] - 1
     found = 0
     for i in order:
+        at = lists.shape[1] - 1
+        while few and labels[i] < 0 and at > 0:
+            labels[i] = labels[lists[i, at]]
+            at -= 1
         if labels[i] < 0:
-            if few and labels[lists[i, nearest]] >= 0:
-                labels[i] = labels[lists[i, nearest]]
-                continue
-            for at in range(nearest + 1):
+            for at in range(lists.shape[1]):
                 if labels[lists[i, at]] < 0:
                     labels[lists[i, at]] = found
             found += 1

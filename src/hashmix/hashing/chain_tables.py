@@ -14,6 +14,9 @@ from hashmix.rng import stream
 
 __all__ = ["ChainTables"]
 
+#: Beyond so many rows, lists are shorter: while they are made, a neighbour takes 8 bytes.
+_ROWS_FOR_LONG_LISTS = 2_000_000
+
 
 class ChainTables:
     """Tables over a chain's rows, one for each family that its moves ask for.
@@ -81,7 +84,8 @@ class ChainTables:
             kept = self._lists.get(settings)
             if kept is None or kept[0] != generation:
                 key = int(stream(self.key, generation).state[0])
-                lists = Neighbours(self.rows, n_bits=n_bits, n_tables=n_tables, random_state=key, n_jobs=self.n_jobs)
+                length = 12 if len(self.rows.values) <= _ROWS_FOR_LONG_LISTS else 8
+                lists = Neighbours(self.rows, length, n_bits, n_tables, random_state=key, n_jobs=self.n_jobs)
                 self._lists[settings] = kept = (generation, lists)
         return kept[1]
 
