@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hashmix.compiling import helper, inlined, kernel
+from hashmix.rng import integer
 
 __all__ = [
     "Partition",
@@ -24,10 +25,11 @@ __all__ = [
     "n_spare",
     "open_cluster",
     "spare",
+    "take_turn",
 ]
 
 # Places in ``counters``.
-_CLUSTERS, _FREE, _POOL_END, _MOVED = 0, 1, 2, 3
+_CLUSTERS, _FREE, _POOL_END, _MOVED, _TURN = 0, 1, 2, 3, 4
 
 
 class Partition(NamedTuple):
@@ -42,7 +44,7 @@ class Partition(NamedTuple):
     active: np.ndarray  # (capacity,) slots in use, in no particular order
     rank: np.ndarray  # (capacity,) where a slot stands in ``active``
     free: np.ndarray  # (capacity,) stack of unused slots
-    counters: np.ndarray  # clusters, free slots, end of the pool, points moved since the last refresh
+    counters: np.ndarray  # clusters, free slots, end of the pool, points moved since the last refresh, whose turn it is
 
 
 def empty_partition(n: int, capacity: int) -> Partition:
@@ -57,7 +59,7 @@ def empty_partition(n: int, capacity: int) -> Partition:
         active=np.zeros(capacity, np.int32),
         rank=np.zeros(capacity, np.int32),
         free=np.arange(capacity, dtype=np.int32)[::-1].copy(),
-        counters=np.array([0, capacity, 0, 0], np.int64),
+        counters=np.array([0, capacity, 0, 0, -1], np.int64),
     )
 
 
@@ -92,6 +94,16 @@ def n_spare(partition):
 def spare(partition, k):
     """The k-th free slot from the top of the stack: room for a proposal; ``spare(0)`` is the next to be opened."""
     return partition.free[partition.counters[_FREE] - 1 - k]
+
+
+@inlined
+def take_turn(rng, partition):
+    """Points in their order, from a random one on: whose turn it is depends on how many have had theirs, and nothing else."""
+    if partition.counters[_TURN] < 0:
+        partition.counters[_TURN] = integer(rng, len(partition.labels))
+    i = partition.counters[_TURN]
+    partition.counters[_TURN] = (i + 1) % len(partition.labels)
+    return i
 
 
 @helper

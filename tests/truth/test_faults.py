@@ -12,6 +12,7 @@ import pytest
 
 import hashmix
 
+ROOT = Path(__file__).parent.parent.parent
 FAULTS = {
     "SDDS without its factor 2": (
         "moves/sdds.py",
@@ -109,15 +110,10 @@ FAULTS = {
 CHECK = """
 import numpy as np, hashmix as hm
 from hashmix.testing import exact_posterior, transition_matrix
+from tests.conftest import OneOffer
 X = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])
 component = hm.components.DiagonalGaussian([0.3, -0.2], 0.2, 1.3, [0.4, 0.7])
 prior = hm.priors.PitmanYor(0.4, 0.3)
-class OneOffer(hm.moves.Move):
-    def __init__(self, move, point):
-        self.move, self.point = move, point
-    def run_units(self, rng, state, begin, end, counts):
-        self.move.run_units(rng, state, self.point, self.point + 1, counts)
-        return end
 pi = np.array(list(exact_posterior(X, component, prior).values()))
 print(abs(pi @ transition_matrix({move}, X, component, prior) - pi).max())
 """
@@ -133,8 +129,7 @@ def test_fault_is_caught(fault, tmp_path):
     assert right in source
     (package / file).write_text(source.replace(right, wrong))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HASHMIX_CACHE": "0"}
-    ran = subprocess.run(
-        [sys.executable, "-c", CHECK.format(move=move)], env=environment, capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", CHECK.format(move=move)]
+    ran = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
     error = float(ran.stdout)
     assert (error < 1e-12) if fault == "nothing" else (error > 1e-6), error

@@ -9,11 +9,11 @@ from __future__ import annotations
 from hashmix.compiling import borrowed, inlined, kernel
 from hashmix.components.contract import copy, log_marginal, merge
 from hashmix.moves.acceptance import accept
-from hashmix.moves.anchors import DISSIMILAR, SIMILAR, draw_anchors, log_anchors_gain, split_rate
+from hashmix.moves.anchors import draw_anchors, log_anchors_gain, split_rate
 from hashmix.moves.restricted import allocate, blind, gather, log_blind, work_per_point
 from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
 from hashmix.priors.contract import log_split_ratio
-from hashmix.rng import bernoulli, integer
+from hashmix.rng import bernoulli
 
 __all__ = ["anchored_step", "commit_merge", "commit_split", "merge_bound", "run_anchored", "split_gain"]
 
@@ -117,15 +117,12 @@ def run_anchored(rng, anchors, law, arrays, target, begin, end, counts):
     """Proposals number begin … end − 1; stops early when free slots run out."""
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     anchors, law = borrowed(anchors), borrowed(law)
-    n = len(arrays.partition.labels)
-    if n < 2 or begin == end:
+    if len(arrays.partition.labels) < 2:
         return end
-    # Hashed anchors are drawn for one point after the other, from a random one on: memory is read in its order.
-    first = integer(rng, n) if anchors.kind == SIMILAR or anchors.kind == DISSIMILAR else 0
     for step in range(begin, end):
         if n_spare(arrays.partition) < 3:
             return step
-        u, v = draw_anchors(rng, anchors, arrays.partition, (first + step - begin) % n)
+        u, v = draw_anchors(rng, anchors, arrays.partition)
         counts[WORK] += 1
         if u >= 0:
             anchored_step(rng, anchors, law, arrays, target, u, v, counts)

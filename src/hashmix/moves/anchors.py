@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hashmix.compiling import helper, inlined
 from hashmix.hashing.tables import NO_TABLES, TableArrays, bucket_mate
-from hashmix.partition import n_clusters
+from hashmix.partition import n_clusters, take_turn
 from hashmix.rng import bernoulli, integer
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
 
 # Kinds of anchors. One type for all of them, so that one compiled kernel serves every anchored move.
 UNIFORM = 0  # two uniform points
-SIMILAR = 1  # u any point, v a mate of u in the tables; uniform if it has none
-DISSIMILAR = 2  # u any point, v from the buckets opposite to u's; uniform if they are empty
+SIMILAR = 1  # u each point in turn, v a mate of u in the tables; uniform if it has none
+DISSIMILAR = 2  # u each point in turn, v from the buckets opposite to u's; uniform if they are empty
 WITHIN = 3  # a fair coin: two points of one cluster, chosen by u; or two uniform clusters and a point of each
 
 
@@ -92,13 +92,16 @@ def _within(rng, partition):
 
 
 @inlined
-def draw_anchors(rng, anchors, partition, start):
-    """Two points, or −1 and −1 where the law's choice is impossible: a null move. Hashed anchors begin at ``start``."""
+def draw_anchors(rng, anchors, partition):
+    """Two points, or −1 and −1 where the law's choice is impossible: a null move.
+
+    Of hashed anchors, the first is each point in turn: memory is read in its order.
+    """
     if anchors.kind == WITHIN:
         u, v = _within(rng, partition)
     else:
         n = len(partition.labels)
-        u = integer(rng, n) if anchors.kind == UNIFORM else start
+        u = integer(rng, n) if anchors.kind == UNIFORM else take_turn(rng, partition)
         v = -1
         if anchors.kind != UNIFORM:
             v = bucket_mate(rng, anchors.tables, anchors.tables.buckets[u], anchors.kind == DISSIMILAR, u)

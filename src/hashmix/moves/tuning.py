@@ -19,8 +19,8 @@ from hashmix.validation import check_number
 
 __all__ = ["Schedule", "Tuner", "Work"]
 
-#: What is left to a move that shares its work with others when all improvement comes from them.
-_LEAST_SHARE = 0.1
+#: How much of the shared work is dealt evenly; the rest goes by improvement.
+_EVENLY = 0.3
 #: Weight of the past in averages over sweeps of warm-up.
 _MEMORY = 0.8
 #: A move is applied in so many parts of a sweep's share, until the share is used up.
@@ -98,7 +98,7 @@ class Tuner:
         rates = self._gains[self._shared] / np.maximum(self._spent[self._shared], 1.0)
         if rates.sum() > 0.0:
             total = self._amounts[self._shared].sum()
-            shares = _LEAST_SHARE + (1.0 - _LEAST_SHARE * len(rates)) * rates / rates.sum()
+            shares = _EVENLY / len(rates) + (1.0 - _EVENLY) * rates / rates.sum()
             self._amounts[self._shared] = total * shares
 
     def frozen(self) -> Schedule:
