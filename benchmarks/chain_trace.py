@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 import hashmix as hm
+from hashmix.chain import Chain
 from hashmix.components import Component, informative_columns, resolve_component
+from hashmix.first_states import first_states
 from hashmix.moves import default_prior, resolve_moves
 from hashmix.posterior import Posterior
 from hashmix.priors import resolve_prior
 from hashmix.rng import chain_keys
-from hashmix.sampling import Chain, first_states
 from hashmix.starts import check_starts
 from hashmix.validation import as_rows
 

@@ -83,7 +83,7 @@ def test_cache_never_serves_stale_code(tmp_path):
     folders = list((tmp_path / "cache").iterdir())
     assert len(folders) == 1
     assert list(folders[0].rglob("*.nbc"))
-    source = package / "components" / "diagonal_gaussian.py"
+    source = package / "components" / "diagonal_kernels.py"
     changed = source.read_text().replace("return _marginal_constant(model, n) -", "return 1.0 + _marginal_constant(model, n) -")
     assert changed != source.read_text()
     source.write_text(changed)

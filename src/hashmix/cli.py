@@ -17,6 +17,9 @@ import numpy as np
 
 __all__ = ["main"]
 
+#: Clusters of counts whose words are printed.
+_SHOWN = 20
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status.
@@ -49,10 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     fit = commands.add_parser("fit", help="cluster the rows of a file")
-    fit.add_argument("data", metavar="DATA", help=".csv, .npy, .npz (array X) or .parquet")
+    fit.add_argument("data", metavar="DATA", help=".csv, .npy, .npz, .parquet; sparse: .npz, .svmlight, .mtx, docword.*")
     fit.add_argument("-o", "--out", metavar="FOLDER", help="where results go (default: DATA's name with -clusters)")
     fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
-    fit.add_argument("--component", default="auto", help="auto, gaussian, gaussian-full (default: auto)")
+    fit.add_argument(
+        "--component", default="auto", help="auto (default), gaussian, gaussian-full, multinomial, bernoulli, poisson"
+    )
     fit.add_argument(
         "--prior",
         default="auto",
@@ -66,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
     fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")
-    fit.add_argument("--warmup", type=int, default=50, help="sweeps before the first draw (default: 50)")
+    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 50 to 400, by rows)")
     fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
     fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
     fit.add_argument("--max-seconds", type=float, help="stop sampling after this time")
@@ -83,13 +88,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from hashmix.io import read_table
+    from hashmix.io import read_docword, read_table
+    from hashmix.io.sparse_readers import is_docword
     from hashmix.mixture import SplitMergeMixture
     from hashmix.validation import as_rows
 
     columns = options.columns.split(",") if options.columns else None
-    X, names = read_table(options.data, columns)
-    X = as_rows(X, "hashmix fit")
+    show = not options.quiet and sys.stderr.isatty()
+    if is_docword(Path(options.data)) and columns is None:
+        X, names = read_docword(options.data, progress=show)
+    else:
+        X, names = read_table(options.data, columns)
+    if not hasattr(X, "tocsr"):
+        X = as_rows(X, "hashmix fit")  # says where a value is not finite
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")
@@ -100,33 +111,36 @@ def _fit(options: argparse.Namespace) -> int:
         prior=options.prior,
         moves=options.moves,
         n_draws=options.draws,
-        n_warmup=options.warmup,
+        n_warmup="auto" if options.warmup is None else options.warmup,
         thin=options.thin,
         n_chains=options.chains,
         max_seconds=options.max_seconds,
         init=options.init,
         random_state=options.seed,
-        progress=not options.quiet and sys.stderr.isatty(),
+        progress=show,
     )
     begin = time.perf_counter()
     model.fit(X)
     seconds = time.perf_counter() - begin
-    summary = _summary(model, options.data, names, seconds)
-    written = _write(folder, model, X, summary)
+    summary = _summary(model, options.data, X, names, seconds)
+    written = _write(folder, model, X, names, summary)
     shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
     print(f"{X.shape[0]} rows, {X.shape[1]} columns: {model.n_clusters_} clusters in {seconds:.1f} s")
     print(f"posterior of the number of clusters: {shares}")
+    for cluster in sorted(summary["clusters"], key=lambda cluster: -cluster["size"])[:_SHOWN]:
+        if "top_words" in cluster:
+            words = ", ".join(word["name"] for word in cluster["top_words"][:8])
+            print(f"  {cluster['size']:7d} rows in cluster {cluster['label']}: {words}")
     print(f"wrote {', '.join(written)} to {folder}")
     return 0
 
 
-def _summary(model: Any, data: str, names: list[str], seconds: float) -> dict[str, Any]:
+def _summary(model: Any, data: str, X: Any, names: list[str], seconds: float) -> dict[str, Any]:
     posterior = model.posterior_
-    sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
     return {
         "data": Path(data).name,
         "n_rows": len(model.labels_),
-        "columns": names,
+        **({"columns": names} if hasattr(model, "means_") else {"n_columns": len(names)}),
         "n_clusters": model.n_clusters_,
         "n_clusters_probabilities": {str(k): p for k, p in posterior.n_clusters_probabilities().items()},
         "seconds": round(seconds, 3),
@@ -137,12 +151,27 @@ def _summary(model: Any, data: str, names: list[str], seconds: float) -> dict[st
             name: {field: _plain(values.sum()) for field, values in fields.items()}
             for name, fields in posterior.move_stats.items()
         },
-        "clusters": [
-            {"label": c, "size": int(sizes[c]), "weight": float(model.weights_[c]), "mean": model.means_[c].tolist()}
-            for c in range(model.n_clusters_)
-        ],
+        "clusters": _clusters(model, X, names),
         "settings": posterior.settings,
     }
+
+
+def _clusters(model: Any, X: Any, names: list[str]) -> list[dict[str, Any]]:
+    """What there is to say about each cluster: its mean, or its words and the rows that stand for it."""
+    sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
+    weights = model.weights_.tolist()
+    out: list[dict[str, Any]] = [{"label": c, "size": int(sizes[c]), "weight": weights[c]} for c in range(model.n_clusters_)]
+    if hasattr(model, "means_"):
+        for cluster, mean in zip(out, model.means_, strict=True):
+            cluster["mean"] = mean.tolist()
+        return out
+    by_lift = model.top_words(10, "lift", names)
+    rows = model.representatives(X)
+    for cluster, words, lifted, chosen in zip(out, model.top_words(10, feature_names=names), by_lift, rows, strict=True):
+        cluster["top_words"] = [word._asdict() for word in words]
+        cluster["top_words_by_lift"] = [word._asdict() for word in lifted]
+        cluster["representative_rows"] = chosen.tolist()
+    return out
 
 
 def _plain(value: Any) -> float | int:
@@ -154,14 +183,14 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
-def _write(folder: Path, model: Any, X: np.ndarray, summary: dict[str, Any]) -> list[str]:
+def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any]) -> list[str]:
     """Write all results beside the folder first, then move them in: never half a result."""
     temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
     try:
         lines = "".join(f"{row},{label}\n" for row, label in enumerate(model.labels_))
         (temporary / "labels.csv").write_text("row,label\n" + lines, encoding="utf-8")
         (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _pictures(temporary, model, X)
+        _pictures(temporary, model, X, names)
         written = sorted(path.name for path in temporary.iterdir())
         folder.mkdir(exist_ok=True)
         for name in written:
@@ -171,7 +200,7 @@ def _write(folder: Path, model: Any, X: np.ndarray, summary: dict[str, Any]) -> 
     return written
 
 
-def _pictures(folder: Path, model: Any, X: np.ndarray) -> None:
+def _pictures(folder: Path, model: Any, X: Any, names: list[str]) -> None:
     try:
         import matplotlib
     except ImportError:
@@ -184,9 +213,13 @@ def _pictures(folder: Path, model: Any, X: np.ndarray) -> None:
 
     axes = plot.trace(model.posterior_)
     axes[0].figure.savefig(folder / "trace.png", dpi=120)
-    ax = plot.clusters(X, model.labels_)
-    ax.set_title(f"{model.n_clusters_} clusters")
-    ax.figure.savefig(folder / "clusters.png", dpi=120)
+    if hasattr(model, "means_"):
+        ax = plot.clusters(X, model.labels_)
+        ax.set_title(f"{model.n_clusters_} clusters")
+        ax.figure.savefig(folder / "clusters.png", dpi=120)
+    else:
+        axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
+        axes[0].figure.savefig(folder / "words.png", dpi=120)
     plt.close("all")
 
 

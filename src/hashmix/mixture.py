@@ -6,17 +6,23 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hashmix.components import Component, informative_columns, resolve_component
-from hashmix.components.gaussian import GaussianParameters
+from hashmix.components import prepare
+from hashmix.components.counts import CountComponent
+from hashmix.components.gaussian import GaussianComponent
+from hashmix.hashing.rows import SparseRows, n_rows
 from hashmix.moves import default_prior, resolve_moves
+from hashmix.moves.hashed_gibbs import settle
 from hashmix.priors import resolve_prior
-from hashmix.sampling import sample
-from hashmix.validation import check_integer
+from hashmix.sampling import sample_and_tables
+from hashmix.state import State
+from hashmix.validation import bad_parameter, check_choice, check_integer
+from hashmix.words import Word, representative_rows, top_words
 
 __all__ = ["SplitMergeMixture"]
 
@@ -24,18 +30,25 @@ __all__ = ["SplitMergeMixture"]
 _RHAT_LIMIT = 1.1
 
 
+def auto_warmup(n: int) -> int:
+    """Sweeps of warm-up meant by "auto": small data are cheap to be patient with."""
+    return min(400, max(50, 2_000_000 // n))
+
+
 class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     """Bayesian clustering with an unknown number of clusters.
 
-    Draws partitions of the rows from their posterior by split–merge MCMC and takes the draw with the least expected
-    variation of information as its point estimate. Columns may be in any units.
+    Draws partitions of the rows from their posterior by split–merge MCMC. The point estimate is the draw with the least
+    expected variation of information, in which rows between clusters are then moved to the more probable one. Columns may be
+    in any units.
 
     Parameters
     ----------
     component : str or Component, default="auto"
-        How a cluster makes data: "auto" (Gaussian with a full covariance up to 16 columns, diagonal above), "gaussian"
-        (diagonal), "gaussian-full", or an object of :mod:`hashmix.components`. A string means hyperparameters that are
-        learned; columns with a single value are then left out.
+        How a cluster makes data: "gaussian" (diagonal covariance), "gaussian-full"; for counts "multinomial" (texts), "poisson"
+        (events) and "bernoulli" (0/1); "auto" (dense: Gaussian with a full covariance up to 16 columns, diagonal above;
+        sparse: multinomial, or Bernoulli where all entries are 1); or an object of :mod:`hashmix.components`. A string means
+        hyperparameters that are learned; Gaussian columns with a single value are then left out.
     prior : str or PartitionPrior, default="auto"
         How clusters share points: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
@@ -47,8 +60,9 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         posterior.
     n_draws : int, default=100
         Draws kept of each chain.
-    n_warmup : int, default=50
-        Sweeps before the first draw, in which the schedule is tuned.
+    n_warmup : int or "auto", default="auto"
+        Sweeps before the first draw, in which the schedule is tuned. "auto": 400 up to 5,000 rows, 50 from 40,000 on, as many
+        as pass 2 million rows in between.
     thin : int, default=1
         Sweeps per draw.
     n_chains : int, default=1
@@ -106,7 +120,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         prior: Any = "auto",
         moves: Any = "lss",
         n_draws: int = 100,
-        n_warmup: int = 50,
+        n_warmup: int | str = "auto",
         thin: int = 1,
         n_chains: int = 1,
         max_seconds: float | None = None,
@@ -135,7 +149,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : ignored
 
         Returns
@@ -150,19 +164,18 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
         array([0, 0, 0, 1, 1, 1])
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
-        self._columns = np.ones(X.shape[1], bool) if isinstance(self.component, Component) else informative_columns(X)
-        used = X if self._columns.all() else X[:, self._columns]
-        component = resolve_component(self.component, used, type(self).__name__)
+        X = self._validated(X, reset=True)
+        component, used, self._columns = prepare(self.component, X, type(self).__name__)
         schedule = resolve_moves(self.moves, type(self).__name__)
         prior = resolve_prior(self.prior, type(self).__name__, default_prior(schedule))
-        self.posterior_ = sample(
+        n_warmup: Any = auto_warmup(n_rows(used)) if self.n_warmup == "auto" else self.n_warmup
+        self.posterior_, tables = sample_and_tables(
             used,
             component,
             prior,
             schedule,
             n_draws=self.n_draws,
-            n_warmup=self.n_warmup,
+            n_warmup=n_warmup,
             thin=self.thin,
             n_chains=self.n_chains,
             random_state=self.random_state,
@@ -172,29 +185,43 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
             progress=self.progress,
         )
         draw = self.posterior_.point_estimate_draw()
-        self.labels_ = self.posterior_.labels[draw].astype(np.intp)
-        self.n_clusters_ = int(self.labels_.max()) + 1
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
         learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
         self.component_ = component.with_hyperparameters(learned)
         self._model = self.component_.model(used)
+        state = State(used, self.component_, prior, self.posterior_.labels[draw], self._model, tables)
+        state.set_concentration(float(self.posterior_.concentration[draw]))
+        settle(state)
+        self.labels_ = state.labels().astype(np.intp)
+        self.n_clusters_ = state.n_clusters
         self._stats = self.component_.statistics(self._model, used, self.labels_, self.n_clusters_)
         self._set_weights(prior)
-        self._template = X[0].astype(np.float64)  # what columns that were left out hold in every row
+        # What columns that were left out hold in every row.
+        self._template = None if isinstance(used, SparseRows) else X[0].astype(np.float64)
         self._set_parameters()
         self._warn_if_chains_disagree()
         return self
 
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """X as scikit-learn would have it: counts may be sparse and keep their type."""
+        counts = isinstance(self.component, CountComponent) or self.component in ("multinomial", "bernoulli", "poisson")
+        if counts or (isinstance(self.component, str) and self.component == "auto" and issparse(X)):
+            how: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
+        else:
+            how = {"dtype": [np.float64, np.float32], "order": "C"}
+        return validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
+
     def _set_weights(self, prior: Any) -> None:
-        sizes = self._stats[:, 0]
+        sizes = np.bincount(self.labels_).astype(np.float64)
         table = prior.table(len(self.labels_) + 1, self.n_clusters_, prior.start_concentration)
         weights = np.ones_like(sizes) if table.flat else sizes + table.shift
         self.weights_ = weights / weights.sum()
 
     def _set_parameters(self) -> None:
-        parameters = self.component_.expected_parameters(self._model, self._stats)
-        if not isinstance(parameters, GaussianParameters):
+        if not isinstance(self.component_, GaussianComponent):
             return
+        parameters = self.component_.expected_parameters(self._model, self._stats)
+        assert self._template is not None
         # A column that was left out has one value: that mean, and no variance.
         d, columns = len(self._columns), np.flatnonzero(self._columns)
         self.means_ = np.tile(self._template, (self.n_clusters_, 1))
@@ -221,8 +248,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        log_p = self.component_.log_predictives(self._model, self._stats, X[:, self._columns])
+        X = self._validated(X, reset=False)
+        log_p = self.component_.log_predictives(self._model, self._stats, X if self._columns.all() else X[:, self._columns])
         return log_p + np.log(self.weights_)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -302,10 +329,77 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         else:
             rng = np.random.default_rng(self.random_state)
         clusters = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
-        rows = np.tile(self._template, (n_samples, 1))
-        for start in range(0, n_samples, 4096):
-            block = clusters[start : start + 4096]
+        at_once = max(1, min(4096, 2**24 // len(self._columns)))
+        drawn = []
+        for start in range(0, n_samples, at_once):
+            block = clusters[start : start + at_once]
             parameters = self.component_.draw_parameters(self._model, self._stats[block], rng)
-            drawn = self.component_.draw_rows(parameters, np.arange(len(block)), rng)
-            rows[start : start + 4096, self._columns] = drawn
+            drawn.append(self.component_.draw_rows(parameters, np.arange(len(block)), rng))
+        if self._template is None:
+            return vstack(drawn, format="csr"), clusters
+        rows = np.tile(self._template, (n_samples, 1))
+        rows[:, self._columns] = np.concatenate(drawn)
         return rows, clusters
+
+    # ---- what clusters are about -------------------------------------------------------------------------------------------
+
+    def top_words(self, n_words: int = 10, by: str = "probability", feature_names: Any = None) -> list[list[Word]]:
+        """The words that tell most about each cluster of counts: name, probability (or rate), and lift over all rows.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            How many, at most.
+        by : {"probability", "lift"}, default="probability"
+            What they are ordered by. By lift, words that are rare in the cluster are left out.
+        feature_names : sequence of str, optional
+            Names of the columns, such as a vectorizer's ``get_feature_names_out()``; by default those seen in fit, or numbers.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> X = [[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 1, 4], [0, 0, 3, 2]]
+        >>> model = hm.SplitMergeMixture("multinomial", random_state=0).fit(X)
+        >>> [word.name for word in model.top_words(2, feature_names=["cat", "dog", "oak", "elm"])[0]]
+        ['cat', 'dog']
+        """
+        check_is_fitted(self)
+        owner = type(self).__name__
+        if not isinstance(self.component_, CountComponent):
+            raise ValueError(f"top_words is for counts. Got a {owner} whose component is {self.component_!r} instead.")
+        n_words = check_integer(owner, "n_words", n_words, low=1)
+        by = check_choice(owner, "by", by, ["probability", "lift"])
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = [str(name) for name in feature_names]
+        if len(names) != self.n_features_in_:
+            raise bad_parameter(owner, "feature_names", f"{self.n_features_in_} names", f"{len(names)} names")
+        return top_words(self.component_, self._model, self._stats, names, n_words, by)
+
+    def representatives(self, X: Any, n_rows: int = 3) -> list[np.ndarray]:
+        """The rows of the training data that stand for each cluster: their numbers, the best first.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            What the model was fitted on.
+        n_rows : int, default=3
+            How many for each cluster, at most.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> X = np.array([[0.0], [0.1], [0.5], [9.0], [9.3], [9.1]])
+        >>> component = hm.components.DiagonalGaussian(mean=4.0, kappa=0.1, shape=2.0, rate=0.1)
+        >>> model = hm.SplitMergeMixture(component, random_state=0).fit(X)
+        >>> [rows.tolist() for rows in model.representatives(X, 1)]
+        [[1], [5]]
+        """
+        check_is_fitted(self)
+        n_rows = check_integer(type(self).__name__, "n_rows", n_rows, low=1)
+        X = self._validated(X, reset=False)
+        if X.shape[0] != len(self.labels_):
+            given = f"{X.shape[0]} rows"
+            raise bad_parameter(type(self).__name__, "X", f"the {len(self.labels_)} rows the model was fitted on", given)
+        used = X if self._columns.all() else X[:, self._columns]
+        return representative_rows(self.component_, self._model, self._stats, used, self.labels_, n_rows)

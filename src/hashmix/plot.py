@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from hashmix.posterior import Posterior
+from hashmix.words import Word
 
-__all__ = ["clusters", "trace"]
+__all__ = ["clusters", "trace", "words"]
 
 # Paul Tol's colour-blind safe sets, cycled with changing markers when there are more clusters than colours.
 _COLOURS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#EE7733", "#009988", "#332288", "#882255"]
@@ -85,6 +86,51 @@ def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int 
         )
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def words(top_words: list[list[Word]], sizes: np.ndarray, axes: Any = None, n_clusters: int = 12) -> Any:
+    """The top words of the largest clusters, a panel each: bars are probabilities, darker the higher the lift.
+
+    Parameters
+    ----------
+    top_words : list of lists of Word
+        As :meth:`SplitMergeMixture.top_words` returns them.
+    sizes : array of shape (n_clusters,)
+        How many rows each cluster has.
+    axes : array of axes, optional
+        One for each cluster to be shown.
+    n_clusters : int, default=12
+        How many to show, if ``axes`` does not say.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm, hashmix.plot
+    >>> X = [[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 1, 4], [0, 0, 3, 2]]
+    >>> model = hm.SplitMergeMixture("multinomial", random_state=0).fit(X)
+    >>> axes = hashmix.plot.words(model.top_words(), np.bincount(model.labels_))
+    """
+    order = np.argsort(-np.asarray(sizes), kind="stable")[: n_clusters if axes is None else len(axes)]
+    if axes is None:
+        wide = min(4, len(order))
+        tall = -(-len(order) // wide)
+        figure, grid = _pyplot().subplots(
+            tall, wide, figsize=(3.1 * wide, 0.6 + 1.9 * tall), layout="constrained", squeeze=False
+        )
+        axes = grid.ravel()
+        for ax in axes[len(order) :]:
+            ax.set_axis_off()
+        axes = axes[: len(order)]
+        figure.suptitle(f"{len(sizes)} clusters" + (f", the {len(order)} largest" if len(sizes) > len(order) else ""))
+    for ax, c in zip(axes, order, strict=True):
+        shown = top_words[c][::-1]
+        strength = [float(np.clip(0.25 + 0.25 * np.log10(max(word.lift, 1e-3)), 0.25, 1.0)) for word in shown]
+        bars = ax.barh([word.name for word in shown], [word.probability for word in shown], color=_COLOURS[0])
+        for bar, alpha in zip(bars, strength, strict=True):
+            bar.set_alpha(alpha)
+        ax.set_title(f"cluster {c}: {sizes[c]:,} rows", fontsize="medium", loc="left")
+        ax.tick_params(labelsize="small")
+        ax.spines[["top", "right"]].set_visible(False)
+    return axes
 
 
 def _principal_components(X: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

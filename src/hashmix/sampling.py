@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.components import Component, informative_columns, resolve_component
+from hashmix.chain import Chain, move_names
+from hashmix.components import Component, prepare
+from hashmix.first_states import first_states
 from hashmix.hashing.chain_tables import ChainTables
+from hashmix.hashing.rows import first_rows, n_rows
 from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
-from hashmix.moves.tuning import Tuner
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.progress import progress_bar
-from hashmix.rng import chain_keys, numpy_generator, stream
-from hashmix.starts import check_starts, start_labels
-from hashmix.state import State
-from hashmix.validation import as_rows, check_integer, check_n_jobs, check_number
+from hashmix.rng import chain_keys
+from hashmix.starts import check_starts
+from hashmix.validation import check_integer, check_n_jobs, check_number
 
 __all__ = ["sample"]
 
@@ -52,8 +53,9 @@ def sample(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        Dense and finite. Not copied when it is C-contiguous float32 or float64.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Finite numbers, not copied when they are C-contiguous float32 or float64; or counts, dense or sparse, of which the
+        columns' indices are not copied when X is in CSR format with sorted indices.
     component : str or Component, default="auto"
         How a cluster makes data; see :func:`hashmix.components.resolve_component`. For a string, hyperparameters are
         learned, and columns with a single value are left out: they say nothing about clusters.
@@ -99,8 +101,43 @@ def sample(
     >>> int(np.median(posterior.n_clusters))
     2
     """
+    return sample_and_tables(
+        X,
+        component,
+        prior,
+        moves,
+        n_draws=n_draws,
+        n_warmup=n_warmup,
+        thin=thin,
+        n_chains=n_chains,
+        random_state=random_state,
+        init=init,
+        max_seconds=max_seconds,
+        n_jobs=n_jobs,
+        progress=progress,
+    )[0]
+
+
+def sample_and_tables(
+    X: Any,
+    component: str | Component,
+    prior: str | PartitionPrior,
+    moves: str | Move | Sequence[tuple[Move, float | Work]],
+    *,
+    n_draws: int,
+    n_warmup: int,
+    thin: int,
+    n_chains: int,
+    random_state: Any,
+    init: Any,
+    max_seconds: float | None,
+    n_jobs: int | None,
+    progress: bool,
+) -> tuple[Posterior, ChainTables]:
+    """What :func:`sample` returns, and the hash tables of the first chain."""
     owner = "sample"
-    X = as_rows(X, owner)
+    component, X, _ = prepare(component, X, owner)
+    n = n_rows(X)
     n_draws = check_integer(owner, "n_draws", n_draws, low=1)
     n_warmup = check_integer(owner, "n_warmup", n_warmup, low=0)
     thin = check_integer(owner, "thin", thin, low=1)
@@ -108,14 +145,9 @@ def sample(
     n_workers = min(check_n_jobs(owner, n_jobs), n_chains)
     if max_seconds is not None:
         max_seconds = check_number(owner, "max_seconds", max_seconds)
-    if not isinstance(component, Component):
-        columns = informative_columns(X)
-        if not columns.all():
-            X = as_rows(X[:, columns], owner)
-    component = resolve_component(component, X, owner)
     schedule = resolve_moves(moves, owner)
     prior = resolve_prior(prior, owner, default_prior(schedule))
-    starts = check_starts(init, len(X), n_chains, owner)
+    starts = check_starts(init, n, n_chains, owner)
     keys = chain_keys(random_state, n_chains)
 
     settings = {
@@ -130,10 +162,10 @@ def sample(
     }
     model = component.model(X)
     learned = component.hyperparameters(model)
-    record = Posterior.empty(n_chains, n_draws, len(X), _move_names(schedule), settings, learned)
+    record = Posterior.empty(n_chains, n_draws, n, move_names(schedule), settings, learned)
     _warn_if_published(schedule)
     # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
-    few = first_states(X[:2], component, prior, ["auto"], keys[:1], model, n_jobs)[0]
+    few = first_states(first_rows(X, 2), component, prior, ["auto"], keys[:1], model, n_jobs)[0]
     for move, _ in schedule:
         move.compile(few)
     begin = time.perf_counter()
@@ -148,98 +180,7 @@ def sample(
     stopped_by = _run(chains, n_workers, deadline, progress)
     settings["n_sweeps"] = max(chain.sweeps for chain in chains)
     settings["tuned_moves"] = [repr(chain.tuner.frozen()) for chain in chains]
-    return _finish(record, chains, stopped_by)
-
-
-def first_states(
-    X: np.ndarray,
-    component: Component,
-    prior: PartitionPrior,
-    starts: list[Any],
-    keys: list[int],
-    model: Any,
-    n_jobs: int | None,
-) -> list[State]:
-    """The states chains start in; lists of neighbours are found once for all."""
-    first = ChainTables(X, keys[0], n_jobs)
-    hashed = [first] + [ChainTables(X, key, n_jobs, first) for key in keys[1:]]
-    by_neighbours = any(isinstance(start, str) and start in ("auto", "buckets") for start in starts)
-    neighbours = first.neighbours() if by_neighbours else None
-    return [
-        State(X, component, prior, start_labels(start, neighbours, len(X), key), model, tables)
-        for start, key, tables in zip(starts, keys, hashed, strict=True)
-    ]
-
-
-class Chain:
-    """One chain and what it has recorded so far."""
-
-    def __init__(
-        self,
-        number: int,
-        key: int,
-        state: State,
-        schedule: Schedule,
-        record: Posterior,
-        n_warmup: int,
-        thin: int,
-        begin: float,
-    ) -> None:
-        self.number, self.key, self.state, self.schedule = number, key, state, schedule
-        self.record, self.n_warmup, self.thin, self.begin = record, n_warmup, thin, begin
-        self.sweeps = 0
-        self.draws = 0
-        self.names = _move_names(schedule)
-        self.tuner = Tuner(schedule, state)
-        self.since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
-        self.total_sweeps = n_warmup + thin * record.n_draws
-
-    def sweep(self, stop: threading.Event) -> None:
-        """One sweep, and the draw it may end in; left in the middle when told to stop."""
-        state = self.state
-        state.sweep = self.sweeps
-        warming_up = self.sweeps < self.n_warmup
-        if self.sweeps == self.n_warmup:
-            self.since_draw[:] = 0  # what happened during warm-up is not counted
-        state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
-        for m, (move, _) in enumerate(self.schedule):
-            started = time.perf_counter()
-            rng = stream(self.key, self.sweeps, m)
-            if warming_up and self.tuner.is_work[m]:
-                counts = self.tuner.warm_up(m, state, rng, stop.is_set)
-            else:
-                counts = move.apply(state, rng, self.tuner.times(m, self.key, self.sweeps), stop.is_set)
-            self.since_draw[m, :-1] += counts
-            self.since_draw[m, -1] += time.perf_counter() - started
-        if stop.is_set():
-            return
-        if warming_up:
-            self.tuner.share_out()
-        if state.prior.learns_concentration:
-            generator = numpy_generator(self.key, self.sweeps, len(self.schedule))
-            n = len(state.partition.labels)
-            state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, generator))
-        state.refresh_if_due()
-        self.sweeps += 1
-        if self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
-            self.write_draw()
-
-    def write_draw(self) -> None:
-        """Record the state as it is."""
-        here, record, state = (self.number, self.draws), self.record, self.state
-        record.labels[here] = state.labels()
-        record.n_clusters[here] = state.n_clusters
-        record.log_likelihood[here] = state.log_likelihood()
-        record.log_joint[here] = state.log_joint()
-        record.concentration[here] = state.concentration
-        for name, value in state.component.hyperparameters(state.model).items():
-            record.hyperparameters[name][here] = value
-        record.seconds[here] = time.perf_counter() - self.begin
-        for name, values in zip(self.names, self.since_draw, strict=True):
-            for field, value in zip(Posterior.MOVE_FIELDS, values, strict=True):
-                record.move_stats[name][field][here] = value
-        self.since_draw[:] = 0
-        self.draws += 1
+    return _finish(record, chains, stopped_by), states[0].hashed
 
 
 def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: bool) -> str | None:
@@ -313,12 +254,3 @@ def _warn_if_published(schedule: Schedule) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _move_names(schedule: Schedule) -> list[str]:
-    """One name per move; a second move of the same name becomes "Name-2"."""
-    names: list[str] = []
-    for move, _ in schedule:
-        same = sum(name.split("-")[0] == move.name for name in names)
-        names.append(move.name if same == 0 else f"{move.name}-{same + 1}")
-    return names

@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 
 from hashmix.compiling import borrowed, kernel
-from hashmix.hashing.neighbours import Neighbours
-from hashmix.rng import numpy_generator
 from hashmix.validation import bad_parameter
 
 __all__ = ["check_starts", "neighbourhoods", "start_labels"]
 
 _NAMES = ("auto", "buckets", "single", "singletons")
-#: Beyond so many rows, what is left over between neighbourhoods no longer opens clusters: they would take too much memory.
-_ROWS_FOR_MANY_CLUSTERS = 200_000
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
@@ -47,24 +43,18 @@ def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
     return [one(init)] * n_chains
 
 
-def start_labels(start: Any, neighbours: Neighbours | None, n: int, key: int) -> np.ndarray:
-    """The labels of a start: one cluster ("single"), "singletons", hashed neighbourhoods ("buckets", "auto"), or as given.
+def start_labels(start: Any, n: int) -> np.ndarray:
+    """The labels of a start without hashing: one cluster ("single"), "singletons", or as given.
 
     Examples
     --------
     >>> from hashmix.starts import start_labels
-    >>> start_labels("singletons", None, 3, 0)
+    >>> start_labels("singletons", 3)
     array([0, 1, 2])
     """
     if not isinstance(start, str):
         return start
-    if start == "single":
-        return np.zeros(n, np.int64)
-    if start == "singletons":
-        return np.arange(n)
-    assert neighbours is not None
-    order = numpy_generator(key, 0).permutation(n).astype(np.int32)
-    return neighbourhoods(neighbours.lists, order, n > _ROWS_FOR_MANY_CLUSTERS)
+    return np.zeros(n, np.int64) if start == "single" else np.arange(n)
 
 
 @kernel

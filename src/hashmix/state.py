@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hashmix.compiling import borrowed, kernel
-from hashmix.components.contract import Component, derive, log_marginal
+from hashmix.components.contract import Component, clear, collect, derive, is_full, load, log_marginal
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.partition import Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.priors.contract import PartitionPrior, PriorTable, log_prior
@@ -65,13 +65,27 @@ def _log_marginals(partition, table, model, anew):
     return out
 
 
+@kernel
+def _refill(partition, table, model, data, begin):
+    """Collect rows begin, begin + 1, … in their clusters; return where it stopped, before the last when the table was full."""
+    partition, table, model, data = borrowed(partition), borrowed(table), borrowed(model), borrowed(data)
+    if begin == 0:
+        for a in range(partition.counters[0]):
+            clear(model, table, partition.active[a])
+    for i in range(begin, len(partition.labels)):
+        if is_full(model, table):
+            return i
+        collect(model, table, partition.labels[i], load(model, table, data, i))
+    return len(partition.labels)
+
+
 class State:
     """Labels, statistics and concentration of one chain; what moves change.
 
     Parameters
     ----------
-    data : ndarray
-        As :func:`hashmix.validation.as_rows` returns them.
+    data : ndarray or sparse matrix
+        Rows, or what the component's ``rows`` made of them.
     component : Component
     prior : PartitionPrior
     labels : array of shape (n_samples,)
@@ -113,12 +127,10 @@ class State:
         n = len(labels)
         labels, found = canonical_labels(labels, int(labels.max()) + 1)
         capacity = found + max(16, found // 4) + SPARE_SLOTS
-        # Read-only, so that a kernel sees one array type whether the caller's array can be written to or not.
-        self.data = data.view()
-        self.data.flags.writeable = False
+        self.data = component.rows(data)
         self.component = component
-        self.model = component.model(data) if model is None else model
-        self.learner = component.learner(self.model, data)
+        self.model = component.model(self.data) if model is None else model
+        self.learner = component.learner(self.model, self.data)
         self.hashed = ChainTables(self.data, key, n_jobs) if hashed is None else hashed
         self.sweep = 0  # how many sweeps the sampler has made: what tables are refreshed by
         self.prior = prior
@@ -176,15 +188,10 @@ class State:
     def _set_prior(self) -> None:
         self._prior_table = self.prior.table(len(self.partition.labels), self.capacity, self.concentration)
 
-    def statistics(self) -> np.ndarray:
-        """Size and additive statistics of every cluster."""
-        used = self.partition.active[: self.n_clusters]
-        return np.column_stack([self.table.sizes[used], self.table.stats[used]])
-
     def learn(self, rng: np.random.Generator) -> None:
         """Update the component's hyperparameters, if they are learned."""
         if self.learner is not None:
-            self.model = self.learner(self.model, self.statistics(), rng)
+            self.model = self.learner(self.model, self.table, self.partition.active[: self.n_clusters], rng)
             _log_marginals(self.partition, self.table, self.model, True)
 
     def set_concentration(self, concentration: float) -> None:
@@ -194,9 +201,11 @@ class State:
             self._set_prior()
 
     def ensure_spare(self) -> None:
-        """Grow the arrays when a proposal might not find its free slots."""
+        """Grow the arrays when a proposal might not find its free slots, or a cluster room to grow."""
         if self.partition.counters[1] < SPARE_SLOTS:
             self.grow(2 * self.capacity)
+        if self.table.full:
+            self.table = self.table.roomier()
 
     def grow(self, capacity: int) -> None:
         """Make room for ``capacity`` clusters."""
@@ -207,13 +216,12 @@ class State:
 
     def refresh(self) -> None:
         """Recompute all statistics from the data: rounding errors of adding and removing points do not pile up."""
-        p = self.partition
-        used = p.active[: self.n_clusters]
-        stats = self.component.statistics(self.model, self.data, p.rank[p.labels], len(used))
-        self.table.sizes[used] = stats[:, 0]
-        self.table.stats[used] = stats[:, 1:]
-        _log_marginals(p, self.table, self.model, True)
-        p.counters[3] = 0
+        done = 0
+        while done < len(self.partition.labels):
+            self.ensure_spare()
+            done = _refill(self.partition, self.table, self.model, self.data, done)
+        _log_marginals(self.partition, self.table, self.model, True)
+        self.partition.counters[3] = 0
 
     def refresh_if_due(self) -> None:
         """Refresh when enough points have moved since the last time."""

@@ -135,7 +135,7 @@ def partitions(n: int) -> list[tuple[int, ...]]:
     return found
 
 
-def exact_posterior(X: np.ndarray, component: Component, prior: PartitionPrior) -> dict[tuple[int, ...], float]:
+def exact_posterior(X: Any, component: Component, prior: PartitionPrior) -> dict[tuple[int, ...], float]:
     """The posterior probability of every partition of a few rows, by enumeration; the concentration is not learned.
 
     Examples
@@ -147,7 +147,7 @@ def exact_posterior(X: np.ndarray, component: Component, prior: PartitionPrior) 
     >>> max(posterior, key=posterior.get)
     (0, 0, 1)
     """
-    n = len(X)
+    n = X.shape[0]
     model = component.model(X)
     table = prior.table(n, n, prior.start_concentration)
     log_p = []
@@ -160,8 +160,8 @@ def exact_posterior(X: np.ndarray, component: Component, prior: PartitionPrior) 
     return dict(zip(every, p.tolist(), strict=True))
 
 
-def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: PartitionPrior, key: int = 0) -> np.ndarray:
-    """The exact transition matrix of one application of a move, over ``partitions(len(X))``.
+def transition_matrix(move: Move, X: Any, component: Component, prior: PartitionPrior, key: int = 0) -> np.ndarray:
+    """The exact transition matrix of one application of a move, over ``partitions(X.shape[0])``.
 
     Every path through the compiled kernel is walked, so this is for 3 to 6 rows. The hash functions of a move that hashes
     are those named by ``key``: an exact move is exact given any of them.
@@ -177,7 +177,7 @@ def transition_matrix(move: Move, X: np.ndarray, component: Component, prior: Pa
     >>> bool(abs(pi @ P - pi).max() < 1e-12)
     True
     """
-    every = partitions(len(X))
+    every = partitions(X.shape[0])
     index = {labels: i for i, labels in enumerate(every)}
     model = component.model(X)
     hashed = State(X, component, prior, every[0], model=model, key=key).hashed

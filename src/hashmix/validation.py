@@ -17,6 +17,7 @@ __all__ = [
     "check_integer",
     "check_n_jobs",
     "check_number",
+    "check_scale",
     "check_vector",
     "not_finite",
 ]
@@ -53,6 +54,15 @@ def check_flag(owner: str, name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise bad_parameter(owner, name, "True or False", value)
+    return bool(value)
+
+
+def check_scale(owner: str, value: Any) -> bool | str:
+    """How columns are scaled: not, by their standard deviations, or by how few rows have them."""
+    if isinstance(value, str) and value == "idf":
+        return value
+    if not isinstance(value, (bool, np.bool_)):
+        raise bad_parameter(owner, "scale", "True, False or 'idf'", value)
     return bool(value)
 
 

@@ -101,7 +101,7 @@ def test_joint_law(component, seed):
         state = State(X, component, prior, labels, model=model, key=step)
         for m, move in enumerate(moves):
             move.apply(state, hm.rng.stream(seed, step, m), 2)
-        model = learn(component, state.model, VAGUE, state.statistics(), rng)
+        model = learn(component, state.model, VAGUE, state.table.statistics(state.partition.active[: state.n_clusters]), rng)
         labels = state.labels()
         backward.append(summary(model, labels, X))
     forward, backward = np.array(forward), np.array(backward)

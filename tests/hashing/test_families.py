@@ -185,7 +185,7 @@ def test_redrawn_functions_are_others_and_reproducible():
         (lambda: SignProjection().fit(csr_matrix([[0.0, 1.0], [np.inf, 0.0]])), "Got inf in row 1, column 0"),
         (lambda: SignProjection().codes(POSITIVE), "call fit before codes"),
         (lambda: SignProjection().redrawn(POSITIVE, 1), "call fit before redrawn"),
-        (lambda: SignProjection(scale="yes"), "'scale' parameter of SignProjection must be True or False"),
+        (lambda: SignProjection(scale="yes"), "'scale' parameter of SignProjection must be True, False or 'idf'"),
         (lambda: WeightedMinHash(signed="no"), "'signed' parameter of WeightedMinHash must be True or False"),
         (lambda: SignProjection().fit(POSITIVE).codes(POSITIVE, n_jobs=0), "'n_jobs' parameter of hashing must be None, -1 or"),
         (lambda: SignProjection(scale=True).fit([[1e200], [-1e200]]), "Column 0 is too large to centre and scale"),

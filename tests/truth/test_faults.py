@@ -39,7 +39,7 @@ FAULTS = {
         "hm.moves.SAMS()",
     ),
     "a wrong predictive": (
-        "components/diagonal_gaussian.py",
+        "components/diagonal_kernels.py",
         "return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.5) * grown",
         "return _predictive_constant(model, n) + a * derived[2 * d] - (a + 0.4) * grown",
         "hm.moves.Gibbs()",

@@ -6,28 +6,63 @@ from typing import Any
 
 import numpy as np
 
+from hashmix.components.beta_bernoulli import BetaBernoulli
 from hashmix.components.contract import Component
+from hashmix.components.count_rows import as_counts
+from hashmix.components.counts import CountComponent
 from hashmix.components.diagonal_gaussian import DiagonalGaussian
+from hashmix.components.dirichlet_multinomial import DirichletMultinomial
 from hashmix.components.full_gaussian import FullGaussian
-from hashmix.components.gaussian import GaussianComponent
-from hashmix.validation import bad_parameter
+from hashmix.components.gamma_poisson import GammaPoisson
+from hashmix.hashing.rows import SparseRows
+from hashmix.validation import as_rows, bad_parameter
 
-__all__ = ["Component", "DiagonalGaussian", "FullGaussian", "informative_columns", "resolve_component"]
+__all__ = [
+    "BetaBernoulli",
+    "Component",
+    "DiagonalGaussian",
+    "DirichletMultinomial",
+    "FullGaussian",
+    "GammaPoisson",
+    "informative_columns",
+    "prepare",
+    "resolve_component",
+]
 
 #: "auto" takes a full covariance up to this many columns, a diagonal one above.
 FULL_UP_TO = 16
 
-_FAMILIES: dict[str, type[GaussianComponent]] = {"gaussian": DiagonalGaussian, "gaussian-full": FullGaussian}
+_FAMILIES: dict[str, type[Component]] = {
+    "gaussian": DiagonalGaussian,
+    "gaussian-full": FullGaussian,
+    "multinomial": DirichletMultinomial,
+    "bernoulli": BetaBernoulli,
+    "poisson": GammaPoisson,
+}
 
 
-def resolve_component(component: str | Component, X: np.ndarray, owner: str = "sample") -> Component:
+def _family(component: Any, X: Any, owner: str) -> type[Component]:
+    names: Any = ["auto", *_FAMILIES]
+    if not isinstance(component, str) or component not in names:
+        raise bad_parameter(owner, "component", "one of " + ", ".join(map(repr, names)) + ", or a Component", component)
+    if component != "auto":
+        return _FAMILIES[component]
+    if isinstance(X, SparseRows) or hasattr(X, "tocsr"):
+        values = X.values if isinstance(X, SparseRows) else X.tocsr().data
+        return BetaBernoulli if len(values) and (values == 1).all() else DirichletMultinomial
+    return FullGaussian if np.ndim(X) == 2 and np.shape(X)[1] <= FULL_UP_TO else DiagonalGaussian
+
+
+def resolve_component(component: str | Component, X: Any, owner: str = "sample") -> Component:
     """The component a user means: an object as it is, a string with hyperparameters that are learned from the data.
 
     Parameters
     ----------
     component : str or Component
-        "auto" (full Gaussian up to 16 columns, diagonal above), "gaussian" (diagonal), "gaussian-full", or an object.
-    X : ndarray of shape (n_samples, n_features)
+        "gaussian" (diagonal), "gaussian-full"; "multinomial", "bernoulli" or "poisson" for counts; "auto": of dense data full
+        Gaussian up to 16 columns, diagonal above; of sparse data Bernoulli where all entries are 1, multinomial else; or an
+        object.
+    X : array or sparse matrix of shape (n_samples, n_features)
         The data that defaults are chosen from.
     owner : str
         Who asks, for the error message.
@@ -41,12 +76,31 @@ def resolve_component(component: str | Component, X: np.ndarray, owner: str = "s
     """
     if isinstance(component, Component):
         return component
-    names: Any = ["auto", *_FAMILIES]
-    if not isinstance(component, str) or component not in names:
-        raise bad_parameter(owner, "component", "one of " + ", ".join(map(repr, names)) + ", or a Component", component)
-    if component == "auto":
-        component = "gaussian-full" if X.shape[1] <= FULL_UP_TO else "gaussian"
-    return _FAMILIES[component].from_data(X, learn=True)
+    return _family(component, X, owner).from_data(X, learn=True)
+
+
+def prepare(component: str | Component, X: Any, owner: str) -> tuple[Component, Any, np.ndarray]:
+    """The component a user means, the data as its kernels take them, and which columns of X these are.
+
+    Examples
+    --------
+    >>> from hashmix.components import prepare
+    >>> component, rows, columns = prepare("gaussian", [[0.0, 7.0], [1.0, 7.0]], "sample")
+    >>> rows.shape, columns
+    ((2, 1), array([ True, False]))
+    """
+    if isinstance(component, Component):
+        rows = component.rows(X, owner)
+        return component, rows, np.ones(rows.n_features if isinstance(rows, SparseRows) else rows.shape[1], bool)
+    family = _family(component, X, owner)
+    if issubclass(family, CountComponent):
+        rows = as_counts(X, owner, family.binary)
+        return family.from_data(rows, learn=True), rows, np.ones(rows.n_features, bool)
+    rows = as_rows(X, owner)
+    columns = informative_columns(rows)
+    if not columns.all():
+        rows = as_rows(rows[:, columns], owner)
+    return resolve_component(component, rows, owner), rows, columns
 
 
 def informative_columns(X: np.ndarray) -> np.ndarray:

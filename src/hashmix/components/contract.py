@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hashmix.compiling import implements
+from hashmix.validation import as_rows
 
 __all__ = [
     "Component",
@@ -32,14 +33,16 @@ __all__ = [
     "add",
     "clear",
     "collect",
-    "copy",
     "derive",
+    "is_full",
     "load",
     "log_marginal",
     "log_predictive",
     "log_predictive_without",
-    "merge",
+    "log_union",
     "remove",
+    "take",
+    "unite",
 ]
 
 
@@ -82,12 +85,20 @@ def derive(model, table, slot):
     """Recompute, from size and additive statistics, everything that is derived from them."""
 
 
-def merge(model, table, a, b, into):
-    """Write the union of clusters a and b into slot ``into``."""
+def log_union(model, table, a, b, room):
+    """Log m(a ∪ b), which :func:`log_marginal` of slot ``room`` also says from then on."""
 
 
-def copy(model, table, source, into):
-    """Write cluster ``source`` into slot ``into``."""
+def unite(model, table, a, b, room):
+    """Make slot a the union of clusters a and b, and b no cluster; :func:`log_union` was asked just before."""
+
+
+def take(model, table, source, into):
+    """Let slot ``into`` hold what slot ``source`` holds, which is not a cluster any more."""
+
+
+def is_full(model, table):
+    """Whether a proposal might not find the room it needs, so that kernels must return for the table to grow."""
 
 
 # ---- the table most components use -----------------------------------------------------------------------------------
@@ -117,6 +128,15 @@ class DenseTable(NamedTuple):
             *np.zeros((3, n_features)),
         )
 
+    @property
+    def full(self) -> bool:
+        """Whether there might be no room for a proposal: never, only slots can be short."""
+        return False
+
+    def statistics(self, slots: np.ndarray) -> np.ndarray:
+        """Size and additive statistics of the clusters in some slots."""
+        return np.column_stack([self.sizes[slots], self.stats[slots]])
+
     def grown(self, capacity: int) -> DenseTable:
         """The same clusters in a table of more slots."""
         bigger = self.empty(capacity, self.stats.shape[1], self.derived.shape[1], len(self.row))
@@ -125,16 +145,27 @@ class DenseTable(NamedTuple):
         return bigger
 
 
-@implements(merge, DenseTable, argument=1)
-def _merge(model, table, a, b, into):
-    table.sizes[into] = table.sizes[a] + table.sizes[b]
+@implements(log_union, DenseTable, argument=1)
+def _log_union(model, table, a, b, room):
+    table.sizes[room] = table.sizes[a] + table.sizes[b]
     for w in range(table.stats.shape[1]):
-        table.stats[into, w] = table.stats[a, w] + table.stats[b, w]
-    derive(model, table, into)
+        table.stats[room, w] = table.stats[a, w] + table.stats[b, w]
+    derive(model, table, room)
+    return log_marginal(model, table, room)
 
 
-@implements(copy, DenseTable, argument=1)
-def _copy(model, table, source, into):
+@implements(unite, DenseTable, argument=1)
+def _unite(model, table, a, b, room):
+    take(model, table, room, a)
+
+
+@implements(is_full, DenseTable, argument=1)
+def _is_full(model, table):
+    return False
+
+
+@implements(take, DenseTable, argument=1)
+def _take(model, table, source, into):
     # Loops, not array assignments: these take Numba seconds to compile.
     table.sizes[into] = table.sizes[source]
     for w in range(table.stats.shape[1]):
@@ -151,7 +182,8 @@ def _clear(model, table, slot):
     derive(model, table, slot)
 
 
-Learner = Callable[[Any, np.ndarray, np.random.Generator], Any]
+#: Takes a model, a chain's table, the slots in use and a generator; returns the model with other hyperparameters.
+Learner = Callable[[Any, Any, np.ndarray, np.random.Generator], Any]
 
 
 # ---- the Python side ---------------------------------------------------------------------------------------------------
@@ -164,20 +196,27 @@ class Component(ABC):
     Everything else is in the user's units.
     """
 
+    #: For how many sweeps of warm-up hyperparameters that are learned keep the values they start from.
+    sweeps_held = 0
+
     @classmethod
     @abstractmethod
-    def from_data(cls, X: np.ndarray, learn: bool = False) -> Component:
+    def from_data(cls, X: Any, learn: bool = False) -> Component:
         """The component with hyperparameters chosen from the data; or learned, from there on."""
 
+    def rows(self, X: Any, owner: str = "sample") -> Any:
+        """Data as kernels take them, checked: a matrix of numbers, unless a component knows better."""
+        return as_rows(X, owner)
+
     @abstractmethod
-    def model(self, X: np.ndarray) -> Any:
+    def model(self, X: Any) -> Any:
         """The model for these data: internal units, look-up tables."""
 
-    def learner(self, model: Any, X: np.ndarray) -> Learner | None:
+    def learner(self, model: Any, X: Any) -> Learner | None:
         """An exact update of the model's hyperparameters, or None where they are fixed.
 
-        The update takes the model, the statistics of all clusters and a generator, and returns the model with other
-        hyperparameters, in the same internal units.
+        The update takes the model, the chain's table, the slots of its clusters and a generator, and returns the model with
+        other hyperparameters, in the same internal units.
         """
         return None
 
@@ -194,29 +233,29 @@ class Component(ABC):
         """A table of ``capacity`` cluster slots; slots are cleared by whoever takes them."""
 
     @abstractmethod
-    def statistics(self, model: Any, X: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    def statistics(self, model: Any, X: Any, labels: np.ndarray, n_clusters: int) -> Any:
         """Sufficient statistics of the rows of each label, (n_clusters, 1 + W)."""
 
     @abstractmethod
-    def log_marginals(self, model: Any, stats: np.ndarray) -> np.ndarray:
+    def log_marginals(self, model: Any, stats: Any) -> np.ndarray:
         """Log m of each cluster, (K,)."""
 
     @abstractmethod
-    def log_predictives(self, model: Any, stats: np.ndarray, X: np.ndarray) -> np.ndarray:
+    def log_predictives(self, model: Any, stats: Any, X: Any) -> np.ndarray:
         """Log p(row | cluster), (n, K)."""
 
     @abstractmethod
-    def draw_parameters(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> Any:
+    def draw_parameters(self, model: Any, stats: Any, rng: np.random.Generator) -> Any:
         """One draw of every cluster's parameters from their posterior; rows of size 0 draw from the prior."""
 
     @abstractmethod
-    def expected_parameters(self, model: Any, stats: np.ndarray) -> Any:
+    def expected_parameters(self, model: Any, stats: Any) -> Any:
         """The posterior expectation of every cluster's parameters."""
 
     @abstractmethod
-    def log_densities(self, parameters: Any, X: np.ndarray) -> np.ndarray:
+    def log_densities(self, parameters: Any, X: Any) -> np.ndarray:
         """Log density of every row under every parameter set, (n, K)."""
 
     @abstractmethod
-    def draw_rows(self, parameters: Any, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def draw_rows(self, parameters: Any, labels: np.ndarray, rng: np.random.Generator) -> Any:
         """One row for each label, drawn under that cluster's parameters, (len(labels), D)."""

@@ -10,9 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
-from scipy.special import gammaln
 
-from hashmix.compiling import helper
 from hashmix.components.contract import Component, Learner
 from hashmix.components.learning import Hyperprior, learn
 
@@ -26,7 +24,6 @@ __all__ = [
     "draw_rows",
     "load_dense",
     "log_densities",
-    "log_gamma_ratio",
     "sum_by_label",
     "table_length",
     "to_internal",
@@ -57,7 +54,7 @@ class GaussianComponent(Component):
             return None
         variance = column_spread(X)[1] * model.inverse_scale**2
         hyperprior = Hyperprior.weak(variance, self._variance_unit(model))
-        return lambda model, stats, rng: learn(self, model, hyperprior, stats, rng)
+        return lambda model, table, slots, rng: learn(self, model, hyperprior, table.statistics(slots), rng)
 
     def hyperparameters(self, model: Any) -> dict[str, np.ndarray]:
         if not self.learn:
@@ -128,23 +125,6 @@ def block_rows(n_clusters: int) -> int:
 def table_length(n: int) -> int:
     """How many cluster sizes get an entry in a look-up table; larger sizes are computed, O(1) all the same."""
     return min(n, _TABLE_LIMIT) + 2
-
-
-@helper
-def log_gamma_ratio(z, h):
-    """Log Γ(z) − log Γ(z − h), without the cancellation of large terms (Stirling) where z is large."""
-    y = z - h
-    if y < 2000.0:
-        return math.lgamma(z) - math.lgamma(y)
-    return (z - 0.5) * -math.log1p(-h / z) + h * math.log(y) - h + (1.0 / z - 1.0 / y) / 12.0
-
-
-def log_gamma_ratios(z: np.ndarray, h: float) -> np.ndarray:
-    """Array form of :func:`log_gamma_ratio`."""
-    y = z - h
-    with np.errstate(divide="ignore", invalid="ignore"):
-        stirling = (z - 0.5) * -np.log1p(-h / z) + h * np.log(y) - h + (1.0 / z - 1.0 / y) / 12.0
-    return np.where(y < 2000.0, gammaln(z) - gammaln(y), stirling)
 
 
 def column_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hashmix.hashing.family import HashFamily
 from hashmix.hashing.neighbours import Neighbours
-from hashmix.hashing.rows import DenseRows, FeatureMap, column_map
+from hashmix.hashing.rows import DenseRows, FeatureMap, SparseRows, column_map, n_rows
 from hashmix.hashing.tables import Tables
 from hashmix.rng import stream
 
@@ -23,7 +23,7 @@ class ChainTables:
 
     Parameters
     ----------
-    data : ndarray
+    data : ndarray or SparseRows
         The rows.
     key : int
         Names the chain: the functions of a family are drawn from it.
@@ -46,10 +46,10 @@ class ChainTables:
     """
 
     def __init__(self, data: Any, key: int, n_jobs: int | None = None, first: ChainTables | None = None) -> None:
-        self.rows = DenseRows(data)
+        self.rows = data if isinstance(data, SparseRows) else DenseRows(data)
         self.key = key
         # Starting threads takes longer than hashing a few thousand rows.
-        self.n_jobs = n_jobs if len(data) > 10_000 else 1
+        self.n_jobs = n_jobs if n_rows(self.rows) > 10_000 else 1
         self._families: dict[str, HashFamily] = {}
         self._tables: dict[tuple[str, int | None], tuple[int, Tables]] = {}
         self._features: FeatureMap | None = None
@@ -84,13 +84,17 @@ class ChainTables:
             kept = self._lists.get(settings)
             if kept is None or kept[0] != generation:
                 key = int(stream(self.key, generation).state[0])
-                length = 12 if len(self.rows.values) <= _ROWS_FOR_LONG_LISTS else 8
+                length = 12 if n_rows(self.rows) <= _ROWS_FOR_LONG_LISTS else 8
                 lists = Neighbours(self.rows, length, n_bits, n_tables, random_state=key, n_jobs=self.n_jobs)
                 self._lists[settings] = kept = (generation, lists)
         return kept[1]
 
     def features(self) -> FeatureMap:
-        """Non-negative features of the rows: the sign split of columns about their means, in standard deviations."""
+        """Non-negative features of the rows: the sign split of columns about their means, in standard deviations.
+
+        Of sparse rows, words weighed by how few rows have them.
+        """
         if self._features is None:
-            self._features = column_map(self.rows, True, True, True)
+            sparse = isinstance(self.rows, SparseRows)
+            self._features = column_map(self.rows, not sparse, "idf" if sparse else True, not sparse)
         return self._features

@@ -26,7 +26,7 @@ from hashmix.hashing.rows import (
     smallest_entry,
 )
 from hashmix.rng import mix
-from hashmix.validation import bad_parameter, check_choice, check_flag
+from hashmix.validation import bad_parameter, check_choice, check_flag, check_scale
 
 __all__ = ["ICWS", "ZERO_CODE", "WeightedMinHash", "icws_codes"]
 
@@ -231,9 +231,11 @@ class WeightedMinHash(HashFamily):
         the number of columns; rows to hash later must stay within those bounds, and fill more than about a 10⁻⁵ of them.
     signed : bool, default=False
         Hash the sign split of rows (:func:`hashmix.hashing.sign_split`), which takes negative entries.
-    center, scale : bool, default=False
-        Subtract the columns' means (needs ``signed``; not for sparse rows) and divide by their standard deviations: on
-        signed data the similarity depends on origin and units.
+    center : bool, default=False
+        Subtract the columns' means (needs ``signed``; not for sparse rows).
+    scale : {False, True, "idf"}, default=False
+        Divide by the columns' standard deviations: on signed data the similarity depends on origin and units. Or weigh words
+        by how few rows have them (see :class:`SignProjection`).
     random_state : None, int, SeedSequence, Generator or RandomState
         Where the functions come from.
 
@@ -253,14 +255,14 @@ class WeightedMinHash(HashFamily):
         method: str = "icws",
         signed: bool = False,
         center: bool = False,
-        scale: bool = False,
+        scale: bool | str = False,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
         self.method = check_choice(type(self).__name__, "method", method, ["icws", "rejection"])
         owner = type(self).__name__
         self.signed, self.center = check_flag(owner, "signed", signed), check_flag(owner, "center", center)
-        self.scale = check_flag(owner, "scale", scale)
+        self.scale = check_scale(owner, scale)
         if center and not signed:
             raise bad_parameter(
                 type(self).__name__, "signed", "True when center is (centred data have negative entries)", signed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from hashmix.compiling import borrowed, helper, hot_helper, kernel
 from hashmix.hashing.family import HashFamily, in_threads
-from hashmix.hashing.rows import FeatureMap, as_hashable, column_map, n_rows
+from hashmix.hashing.rows import FeatureMap, SparseRows, as_hashable, column_map, n_rows
 from hashmix.hashing.sign_projection import SignProjection
 from hashmix.hashing.tables import TableArrays
 from hashmix.rng import chain_keys
@@ -79,8 +80,57 @@ def _meet(rows, features, order, n_windows, begin, end, lists, distances):
                     _insert(lists[i, 1:], distances[i], order[first + q], met[q])
 
 
+@helper
+def _similarities(rows, weights, order, first, n_met, room, met):
+    """Cosines of the rows that meet, two by two; the square root of a count, times the word's weight, is a coordinate."""
+    for p in range(n_met):
+        i = order[first + p]
+        norm = 0.0
+        for at in range(rows.begins[i], rows.begins[i + 1]):
+            x = math.sqrt(rows.values[at]) * weights[rows.columns[at]]
+            room[rows.columns[at]] = x * weights[rows.columns[at]]
+            norm += x * x
+        met[p, p] = norm
+        for q in range(p + 1, n_met):
+            j = order[first + q]
+            dot = 0.0
+            for at in range(rows.begins[j], rows.begins[j + 1]):
+                y = room[rows.columns[at]]
+                if y > 0.0:
+                    dot += y * math.sqrt(rows.values[at])
+            met[p, q] = dot
+        for at in range(rows.begins[i], rows.begins[i + 1]):
+            room[rows.columns[at]] = 0.0
+
+
+@kernel
+def _meet_sparse(rows, features, order, n_windows, begin, end, lists, distances):
+    """What :func:`_meet` does, of sparse rows, by the angle between them."""
+    rows, order, weights = borrowed(rows), borrowed(order), borrowed(features.scale)
+    lists, distances = borrowed(lists), borrowed(distances)
+    n = len(lists)
+    room = np.zeros(rows.n_features, np.float32)
+    met = np.empty((2 * _WINDOW, 2 * _WINDOW))
+    for w in range(begin, end):
+        first = w * n // n_windows
+        n_met = (w + 1) * n // n_windows - first
+        _similarities(rows, weights, order, first, n_met, room, met)
+        for p in range(n_met):
+            i = order[first + p]
+            for q in range(n_met):
+                if q != p:
+                    dot = met[p, q] if p < q else met[q, p]
+                    distance = np.float32(1.0)
+                    if dot > 0.0:
+                        distance = np.float32(1.0 - dot / math.sqrt(met[p, p] * met[q, q]))
+                    if distance < distances[i, 0]:
+                        _insert(lists[i, 1:], distances[i], order[first + q], distance)
+
+
 class Neighbours:
     """For every row, some of the rows nearest to it, in Euclidean distance over standardised columns.
+
+    Sparse rows are near when their angle is small, common words counting for little.
 
     Rows are sorted by hash codes, ``n_tables`` times with fresh functions, and each meets those that stand next to it: rows
     that share the first bits of a code are near each other. Of all it has met it keeps the nearest. The cost grows with
@@ -135,7 +185,10 @@ class Neighbours:
         self.lists[:, 0] = np.arange(n)
         self.lists[:, 1:] = -1
         if m > 0:
-            family = SignProjection(n_bits, 1, center="rows", scale=True, random_state=chain_keys(random_state, 1)[0]).fit(rows)
+            how: Any = {"center": "rows", "scale": True}
+            if isinstance(rows, SparseRows):
+                how = {"center": "mean", "scale": "idf"}
+            family = SignProjection(n_bits, 1, **how, random_state=chain_keys(random_state, 1)[0]).fit(rows)
             self._fill(rows, family, n_tables, n_jobs)
         begins = np.arange(n + 1, dtype=np.int64) * (1 + m)
         rows_themselves = np.arange(n, dtype=np.int32)[:, None]
@@ -143,7 +196,8 @@ class Neighbours:
 
     def _fill(self, rows: Any, family: HashFamily, n_tables: int, n_jobs: int) -> None:
         n, m = len(self.lists), self.lists.shape[1] - 1
-        features: FeatureMap = column_map(rows, True, True, False)
+        sparse = isinstance(rows, SparseRows)
+        features: FeatureMap = column_map(rows, not sparse, "idf" if sparse else True, False)
         distances = np.full((n, m), np.inf, np.float32)
         n_windows = max(1, n // _WINDOW)
         for t in range(n_tables):
@@ -152,4 +206,5 @@ class Neighbours:
             in_threads(meet, range(0, n_windows, _WINDOWS), n_jobs)
 
     def _meet(self, rows: Any, features: FeatureMap, order: np.ndarray, n_windows: int, distances: np.ndarray, w: int) -> None:
-        _meet(rows, features, order, n_windows, w, min(w + _WINDOWS, n_windows), self.lists, distances)
+        run = _meet_sparse if isinstance(rows, SparseRows) else _meet
+        run(rows, features, order, n_windows, w, min(w + _WINDOWS, n_windows), self.lists, distances)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from hashmix.compiling import hot_helper, implements
 from hashmix.validation import as_rows, bad_parameter, not_finite
@@ -22,11 +23,15 @@ __all__ = [
     "as_row_groups",
     "as_row_pair",
     "column_map",
+    "document_weights",
     "feature_value",
+    "first_rows",
     "n_columns",
     "n_rows",
     "nonzeros",
     "smallest_entry",
+    "sparse_rows",
+    "take_rows",
 ]
 
 #: Rows looked at in one go by array code.
@@ -75,11 +80,16 @@ def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise not_finite(values[bad[0]], row, int(matrix.indices[bad[0]]))
-    arrays = [values, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)]
+    return sparse_rows(values, matrix.indices, matrix.indptr, matrix.shape[1])
+
+
+def sparse_rows(values: np.ndarray, columns: np.ndarray, begins: np.ndarray, n_features: int) -> SparseRows:
+    """Sparse rows of the types kernels know, read-only, copied only where they must be."""
+    arrays = [values, columns.astype(np.int32, copy=False), begins.astype(np.int64, copy=False)]
     for k, array in enumerate(arrays):
         arrays[k] = array.view()
         arrays[k].flags.writeable = False
-    return SparseRows(arrays[0], arrays[1], arrays[2], matrix.shape[1])
+    return SparseRows(arrays[0], arrays[1], arrays[2], n_features)
 
 
 def as_row_pair(x: Any, y: Any, owner: str) -> np.ndarray:
@@ -96,14 +106,32 @@ def as_row_groups(x: Any, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     return groups[0], groups[1]
 
 
-def n_rows(rows: DenseRows | SparseRows) -> int:
-    """How many rows there are."""
-    return len(rows.begins) - 1 if isinstance(rows, SparseRows) else len(rows.values)
+def n_rows(rows: Any) -> int:
+    """How many rows there are, in a matrix or in rows to hash."""
+    if isinstance(rows, SparseRows):
+        return len(rows.begins) - 1
+    return len(rows.values if isinstance(rows, DenseRows) else rows)
 
 
 def n_columns(rows: DenseRows | SparseRows) -> int:
     """How many columns there are."""
     return rows.n_features if isinstance(rows, SparseRows) else rows.values.shape[1]
+
+
+def first_rows(rows: Any, n: int) -> Any:
+    """The first n rows of a matrix or of sparse rows."""
+    if isinstance(rows, SparseRows):
+        end = rows.begins[min(n, n_rows(rows))]
+        return rows._replace(values=rows.values[:end], columns=rows.columns[:end], begins=rows.begins[: n + 1])
+    return rows[:n]
+
+
+def take_rows(rows: Any, chosen: np.ndarray) -> Any:
+    """Some rows of a matrix or of sparse rows."""
+    if isinstance(rows, SparseRows):
+        matrix = csr_matrix((rows.values, rows.columns, rows.begins), shape=(n_rows(rows), rows.n_features))[chosen]
+        return sparse_rows(matrix.data, matrix.indices, matrix.indptr, rows.n_features)
+    return rows[chosen]
 
 
 def smallest_entry(rows: DenseRows | SparseRows) -> tuple[float, int, int]:
@@ -122,10 +150,14 @@ def column_moments(rows: DenseRows | SparseRows) -> tuple[np.ndarray, np.ndarray
     """Mean and standard deviation of every column."""
     n, d = n_rows(rows), n_columns(rows)
     if isinstance(rows, SparseRows):
-        values = rows.values.astype(np.float64)
-        mean = np.bincount(rows.columns, values, d) / n
-        deviations = np.bincount(rows.columns, (values - mean[rows.columns]) ** 2, d)
-        absent = n - np.bincount(rows.columns, minlength=d)
+        blocks = [slice(start, start + (1 << 22)) for start in range(0, len(rows.columns), 1 << 22)]
+        mean, deviations, absent = np.zeros(d), np.zeros(d), np.full(d, float(n))
+        for block in blocks:
+            mean += np.bincount(rows.columns[block], rows.values[block], d) / n
+        for block in blocks:
+            columns = rows.columns[block]
+            deviations += np.bincount(columns, (rows.values[block] - mean[columns]) ** 2, d)
+            absent -= np.bincount(columns, minlength=d)
         return mean, np.sqrt((deviations + absent * mean**2) / n)
     mean = np.zeros(d)
     for start in range(0, n, ROW_BLOCK):
@@ -137,9 +169,27 @@ def column_moments(rows: DenseRows | SparseRows) -> tuple[np.ndarray, np.ndarray
     return mean, np.sqrt(variance / n)
 
 
-def column_map(rows: DenseRows | SparseRows, center: bool, scale: bool, signed: bool) -> FeatureMap:
-    """The features of rows: columns about their means if ``center``, in standard deviations if ``scale``."""
+def document_weights(rows: DenseRows | SparseRows) -> np.ndarray:
+    """log(1 + n / df) of every column, df being the number of rows that have it; 0 where none has."""
+    n, d = n_rows(rows), n_columns(rows)
+    if isinstance(rows, SparseRows):
+        df = np.zeros(d)
+        for start in range(0, len(rows.columns), 1 << 22):
+            df += np.bincount(rows.columns[start : start + (1 << 22)], minlength=d)
+    else:
+        df = sum((rows.values[start : start + ROW_BLOCK] != 0).sum(axis=0) for start in range(0, n, ROW_BLOCK)).astype(float)
+    return np.where(df > 0, np.log1p(n / np.maximum(df, 1.0)), 0.0)
+
+
+def column_map(rows: DenseRows | SparseRows, center: bool, scale: bool | str, signed: bool) -> FeatureMap:
+    """The features of rows: columns about their means if ``center``, in standard deviations if ``scale``.
+
+    ``scale="idf"`` weighs columns by how few rows have them instead.
+    """
     d = n_columns(rows)
+    if scale == "idf":
+        mean = column_moments(rows)[0] if center else np.zeros(d)
+        return FeatureMap(mean, document_weights(rows), signed)
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviation = column_moments(rows) if center or scale else (np.zeros(d), np.ones(d))
     if not np.isfinite(deviation).all():

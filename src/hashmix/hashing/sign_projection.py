@@ -15,7 +15,7 @@ from hashmix.hashing.counter import address, uniform_at
 from hashmix.hashing.family import HashFamily, in_threads
 from hashmix.hashing.rows import DenseRows, SparseRows, as_row_pair, column_map, n_rows
 from hashmix.rng import numpy_generator
-from hashmix.validation import bad_parameter, check_flag
+from hashmix.validation import bad_parameter, check_scale
 
 __all__ = ["SignProjection", "hamming", "sign_collision_probability"]
 
@@ -152,8 +152,9 @@ class SignProjection(HashFamily):
         data (of at most 10,000 rows), which halves the data with every bit, or the projection of a random row, another
         one for every bit: codes then tell rows apart by where they are, not by their direction alone. Without centring,
         data far from the origin all have the same code.
-    scale : bool, default=False
-        Whether columns are divided by their standard deviations first, so that units do not matter.
+    scale : {False, True, "idf"}, default=False
+        Whether columns are divided by their standard deviations first, so that units do not matter; or, for counts of words,
+        multiplied by the logarithm of 1 + n / (rows that have the word), so that common words matter little.
     random_state : None, int, SeedSequence, Generator or RandomState
         Where the functions come from.
 
@@ -173,13 +174,13 @@ class SignProjection(HashFamily):
         n_bits: int = 10,
         n_tables: int = 10,
         center: str | None = "mean",
-        scale: bool = False,
+        scale: bool | str = False,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
         if center not in (None, "mean", "median", "rows"):
             raise bad_parameter(type(self).__name__, "center", "None, 'mean', 'median' or 'rows'", center)
-        self.center, self.scale = center, check_flag(type(self).__name__, "scale", scale)
+        self.center, self.scale = center, check_scale(type(self).__name__, scale)
 
     def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
         self.columns_ = column_map(rows, self.center == "mean", self.scale, False)

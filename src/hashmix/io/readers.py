@@ -1,4 +1,4 @@
-"""Numeric tables from .csv, .npy, .npz and .parquet files."""
+"""Numeric tables from .csv, .npy, .npz and .parquet files; sparse ones by way of :mod:`hashmix.io.sparse_readers`."""
 
 from __future__ import annotations
 
@@ -8,28 +8,33 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from hashmix.io.sparse_readers import SPARSE_KINDS, is_docword, plain_suffix, read_sparse, sparse_from_arrays
+
 __all__ = ["read_table"]
 
-_KINDS = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet")
+_KINDS = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet", *SPARSE_KINDS)
 
 
-def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) -> tuple[np.ndarray, list[str]]:
+def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) -> tuple[Any, list[str]]:
     """The numbers in a file, and the names of their columns.
 
     Parameters
     ----------
     path : str or path
         ``.csv``, ``.tsv`` or ``.txt`` (a header line is recognised by its not being numbers), ``.npy``, ``.npz`` (the
-        array named X, or the only matrix in the file), or ``.parquet`` (needs pyarrow).
+        array named X, or the only matrix in the file), or ``.parquet`` (needs pyarrow). Sparse: ``.npz`` (arrays named data,
+        indices, indptr and shape, as SciPy writes them), ``.svm``, ``.svmlight``, ``.libsvm``, ``.mtx`` (these also with
+        ``.gz``), and ``docword.*`` (:func:`read_docword`).
     columns : sequence of str, optional
         The columns to keep, by name or by number from 0; all of them by default.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_columns)
+    X : ndarray or sparse matrix of shape (n_rows, n_columns)
     names : list of str
 
     Examples
@@ -45,17 +50,19 @@ def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) ->
     ((2, 2), ['metres', 'seconds'])
     """
     path = Path(path)
-    kind = path.suffix.lower()
-    if kind not in _KINDS:
+    kind = plain_suffix(path) if plain_suffix(path) in SPARSE_KINDS else path.suffix.lower()
+    if kind not in _KINDS and not is_docword(path):
         raise ValueError(f"The file must be one of {', '.join(_KINDS)}. Got {path.name!r} instead.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if kind == ".parquet":
         return _read_parquet(path, columns)
-    if kind not in (".npy", ".npz"):
+    if is_docword(path) or kind in SPARSE_KINDS:
+        X, names = read_sparse(path)
+    elif kind not in (".npy", ".npz"):
         return _read_text(path, columns)
-    X = _read_numpy(path)
-    names = [str(j) for j in range(X.shape[1])]
+    else:
+        X, names = _read_numpy(path)
     keep = _positions(columns, names, path)
     return (X if columns is None else X[:, keep]), [names[j] for j in keep]
 
@@ -81,14 +88,19 @@ def _load_arrays(path: Path) -> dict[str, np.ndarray]:
             loaded = np.load(handle, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return {"X": loaded}
+            sparse = ["data", "indices", "indptr", "shape", "format", "vocab"]
             wanted = ["X"] if "X" in loaded.files else loaded.files
+            if "indptr" in loaded.files:
+                wanted = [name for name in sparse if name in loaded.files]
             return {name: loaded[name] for name in wanted}
     except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path.name} is not a NumPy file of plain arrays ({error}).") from None
 
 
-def _read_numpy(path: Path) -> np.ndarray:
+def _read_numpy(path: Path) -> tuple[Any, list[str]]:
     arrays = _load_arrays(path)
+    if (sparse := sparse_from_arrays(arrays, path)) is not None:
+        return sparse
     matrices = [name for name, array in arrays.items() if name == "X" or array.ndim == 2]
     if len(matrices) != 1:
         held = ", ".join(arrays) or "nothing"
@@ -96,7 +108,7 @@ def _read_numpy(path: Path) -> np.ndarray:
     array = arrays[matrices[0]]
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise ValueError(f"{path.name} must hold a matrix of numbers. Got shape {array.shape}, {array.dtype} instead.")
-    return array
+    return array, [str(j) for j in range(array.shape[1])]
 
 
 def _read_parquet(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:

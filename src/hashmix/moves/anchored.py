@@ -7,11 +7,12 @@ What differs between moves is how the anchors are drawn (:mod:`hashmix.moves.anc
 from __future__ import annotations
 
 from hashmix.compiling import borrowed, inlined, kernel
-from hashmix.components.contract import copy, log_marginal, merge
+from hashmix.components.contract import log_marginal, log_union, take, unite
 from hashmix.moves.acceptance import accept
 from hashmix.moves.anchors import draw_anchors, log_anchors_gain, split_rate
 from hashmix.moves.restricted import allocate, blind, gather, log_blind, work_per_point
-from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import close_cluster, move_point, n_clusters, open_cluster, spare
 from hashmix.priors.contract import log_split_ratio
 from hashmix.rng import bernoulli
 
@@ -33,10 +34,10 @@ def split_gain(arrays, target, whole, a, b):
 
 @inlined
 def merge_bound(arrays, target, first, second, union):
-    """Log π(ρ′) − log π(ρ) when two clusters are merged; their union is written into slot ``union``."""
+    """Log π(ρ′) − log π(ρ) when two clusters are merged; slot ``union`` is room for that."""
     table, model = arrays.table, target.model
-    merge(model, table, first, second, union)
-    likelihood = log_marginal(model, table, union) - log_marginal(model, table, first) - log_marginal(model, table, second)
+    likelihood = log_union(model, table, first, second, union)
+    likelihood -= log_marginal(model, table, first) + log_marginal(model, table, second)
     k = n_clusters(arrays.partition)
     return likelihood - log_split_ratio(target.prior, k - 1, table.sizes[first], table.sizes[second])
 
@@ -47,7 +48,7 @@ def commit_split(arrays, target, whole, a, b, v, m):
 
     Pass v = −1 where the sides have no anchors.
     """
-    copy(target.model, arrays.table, a, whole)
+    take(target.model, arrays.table, a, whole)
     open_cluster(arrays.partition)
     if v >= 0:
         move_point(arrays.partition, v, b)
@@ -58,11 +59,11 @@ def commit_split(arrays, target, whole, a, b, v, m):
 
 @inlined
 def commit_merge(arrays, target, first, second, union):
-    """Carry out a merge: the larger cluster's slot takes the union."""
+    """Carry out the merge that was last weighed: the larger cluster's slot takes the union."""
     partition = arrays.partition
     if partition.sizes[first] < partition.sizes[second]:
         first, second = second, first
-    copy(target.model, arrays.table, union, first)
+    unite(target.model, arrays.table, first, second, union)
     while partition.sizes[second] > 0:
         last = partition.pool[partition.starts[second] + partition.sizes[second] - 1]
         move_point(partition, last, first)
@@ -120,7 +121,7 @@ def run_anchored(rng, anchors, law, arrays, target, begin, end, counts):
     if len(arrays.partition.labels) < 2:
         return end
     for step in range(begin, end):
-        if n_spare(arrays.partition) < 3:
+        if out_of_room(arrays, target):
             return step
         u, v = draw_anchors(rng, anchors, arrays.partition)
         counts[WORK] += 1

@@ -22,7 +22,8 @@ from hashmix.moves.anchored import (
 )
 from hashmix.moves.hashed import HashedMove
 from hashmix.moves.restricted import fill_sides, gather
-from hashmix.partition import n_clusters, n_spare, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import n_clusters, spare
 from hashmix.rng import categorical, integer
 from hashmix.state import State
 
@@ -56,7 +57,7 @@ def run_bucket_cut(rng, tables, arrays, target, begin, end, counts):
     partition, table, model = arrays.partition, arrays.table, target.model
     points, sides = arrays.scratch.points, arrays.scratch.sides
     for step in range(begin, end):
-        if n_spare(partition) < 3:
+        if out_of_room(arrays, target):
             return step
         u = integer(rng, len(partition.labels))
         t = integer(rng, tables.buckets.shape[1])

@@ -24,7 +24,8 @@ from hashmix.moves.anchored import (
 from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.contract import Move
 from hashmix.moves.restricted import fill_sides, gather
-from hashmix.partition import n_clusters, n_spare, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import n_clusters, spare
 from hashmix.rng import bernoulli, categorical, height, integer
 from hashmix.state import State
 
@@ -114,7 +115,7 @@ def run_envelope_cut(rng, rows, features, work, arrays, target, begin, end, coun
     sides = arrays.scratch.sides
     n = len(partition.labels)
     for step in range(begin, end):
-        if n_spare(partition) < 3:
+        if out_of_room(arrays, target):
             return step
         k = n_clusters(partition)
         a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)

@@ -13,7 +13,8 @@ from hashmix.hashing.tables import NO_TABLES
 from hashmix.moves.acceptance import accept
 from hashmix.moves.anchored import ACCEPTED, PROPOSED, WORK
 from hashmix.moves.contract import Move
-from hashmix.partition import close_cluster, move_point, n_clusters, n_spare, open_cluster, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import close_cluster, move_point, n_clusters, open_cluster, spare
 from hashmix.priors.contract import log_join_weight, log_new_weight
 from hashmix.rng import bernoulli, categorical, integer
 from hashmix.state import State
@@ -35,6 +36,16 @@ def normalise(log_weights, k):
         log_weights[c] = weight
         total += weight
     return total, top
+
+
+@helper
+def largest(weights, k):
+    """Where the largest weight is."""
+    at = 0
+    for c in range(1, k):
+        if weights[c] > weights[at]:
+            at = c
+    return at
 
 
 @helper
@@ -133,7 +144,7 @@ def run_gibbs(rng, offer, tables, arrays, target, begin, end, counts):
     n = len(partition.labels)
     clear(model, table, spare(partition, 0))
     for step in range(begin, end):
-        if n_spare(partition) < 3:
+        if out_of_room(arrays, target):
             return step
         i = integer(rng, n) if offer.at_random else step % n
         here = partition.labels[i]
@@ -154,6 +165,8 @@ def run_gibbs(rng, offer, tables, arrays, target, begin, end, counts):
             outside = alone or not _contains(found, k, here)
             rate = (1.0 - offer.opening) * offer.stray / others
             if outside:
+                if offer.greedy:
+                    continue
                 elsewhere = here
                 if alone:
                     rate = offer.opening
@@ -179,7 +192,9 @@ def run_gibbs(rng, offer, tables, arrays, target, begin, end, counts):
             log_odds -= math.log(rate * total) + top
             if not accept(rng, -log_odds if outside else log_odds):
                 continue
-        if outside or elsewhere < 0:
+        if offer.greedy:
+            slot = found[largest(weights, k)]
+        elif outside or elsewhere < 0:
             slot = found[categorical(rng, weights, k, total)]
         if slot != here:
             relocate(arrays, target, i, slot, row)
@@ -191,13 +206,15 @@ class Offer(NamedTuple):
     """What points are offered, and which points.
 
     ``n_mates``: the clusters of so many mates in the tables; 0: all clusters. ``opening`` and ``stray``: how often a point is
-    offered a new cluster, or any other, instead. ``at_random``: to uniform points, not to one after the other.
+    offered a new cluster, or any other, instead. ``at_random``: to uniform points, not to one after the other. ``greedy``: a
+    point takes the most probable of its mates' clusters, if its own is among them; this is not for sampling.
     """
 
     n_mates: int
     opening: float
     stray: float
     at_random: bool
+    greedy: bool = False
 
 
 class Gibbs(Move):

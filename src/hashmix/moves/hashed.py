@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashmix.hashing import HashFamily, Neighbours, SignProjection, Tables, WeightedMinHash
 from hashmix.hashing.family import check_bits
+from hashmix.hashing.rows import SparseRows
 from hashmix.moves.contract import Move
 from hashmix.state import State
 from hashmix.validation import check_choice, check_integer
@@ -20,7 +21,7 @@ def check_tables(owner: str, n_bits: int, n_tables: int, refresh: int | None) ->
 
 
 class HashedMove(Move):
-    """A move with hash tables over the rows, standardised column by column.
+    """A move with hash tables over the rows, standardised column by column; rare words of sparse rows count for more.
 
     The tables are drawn without looking at the partition and known to the kernel, so no probability of theirs enters a
     ratio, whatever the family, the number of bits and the number of tables.
@@ -43,7 +44,11 @@ class HashedMove(Move):
         self.n_bits, self.n_tables, self.refresh = check_tables(owner, n_bits, n_tables, refresh)
         self.family = check_choice(owner, "family", family, _FAMILIES)
 
-    def _new_family(self) -> HashFamily:
+    def _new_family(self, state: State) -> HashFamily:
+        if isinstance(state.hashed.rows, SparseRows):
+            if self.family == "minhash":
+                return WeightedMinHash(self.n_bits, self.n_tables, scale="idf")
+            return SignProjection(self.n_bits, self.n_tables, scale="idf")
         if self.family == "minhash":
             return WeightedMinHash(self.n_bits, self.n_tables, signed=True, center=True, scale=True)
         return SignProjection(self.n_bits, self.n_tables, scale=True)
@@ -52,4 +57,4 @@ class HashedMove(Move):
         """The tables of a chain, as old as ``refresh`` says."""
         if self.family == "neighbours":
             return state.hashed.neighbours(self.n_bits, self.n_tables, state.sweep, self.refresh)
-        return state.hashed.tables(self._new_family(), state.sweep, self.refresh)
+        return state.hashed.tables(self._new_family(state), state.sweep, self.refresh)

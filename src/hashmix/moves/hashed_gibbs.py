@@ -6,17 +6,53 @@ from typing import Any
 
 import numpy as np
 
+from hashmix.moves.anchored import ACCEPTED
+from hashmix.moves.contract import new_counts
 from hashmix.moves.gibbs import Offer, run_gibbs
 from hashmix.moves.hashed import HashedMove
+from hashmix.rng import stream
 from hashmix.state import State
 from hashmix.validation import check_integer
 
-__all__ = ["HashedGibbs"]
+__all__ = ["HashedGibbs", "settle"]
 
 #: How often a point whose cluster is among those of its mates is offered a new one, or any other, instead. This is what
 #: allows a point that is alone, or in a cluster that none of its mates are in, to join them: it pays with a factor of
 #: OPENING, or about STRAY / K, in its ratio.
 OPENING, STRAY = 0.1, 0.1
+
+
+#: How often the rows of a point estimate are gone through, at most, and how few changes end that, as a share of the rows.
+_PASSES, _FEW = 10, 0.001
+
+
+def settle(state: State) -> None:
+    """Move every row to the most probable of its neighbours' clusters, given all others, until few rows want to.
+
+    A draw puts a row between two clusters into either, as often as it belongs there. An estimate should choose.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.moves.hashed_gibbs import settle
+    >>> from hashmix.state import State
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]])
+    >>> component = hm.components.DiagonalGaussian(0.0, 0.1, 2.0, 0.1)
+    >>> state = State(X, component, hm.priors.DirichletProcess(1.0), [0, 0, 0, 1, 1, 1, 1, 1])
+    >>> settle(state)
+    >>> state.labels().tolist()
+    [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+    lists = state.hashed.neighbours()
+    n = len(state.partition.labels)
+    offer = Offer(n_mates=lists.lists.shape[1], opening=0.0, stray=0.0, at_random=False, greedy=True)
+    for _ in range(_PASSES):
+        counts, done = new_counts(), 0
+        while done < n:
+            state.ensure_spare()
+            done = run_gibbs(stream(0), offer, lists.arrays, state.arrays, state.target, done, n, counts)
+        if counts[ACCEPTED] <= _FEW * n:
+            return
 
 
 class HashedGibbs(HashedMove):

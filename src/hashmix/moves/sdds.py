@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hashmix.compiling import borrowed, helper, inlined, kernel
-from hashmix.components.contract import clear, log_marginal, merge
+from hashmix.components.contract import clear, log_marginal, log_union
 from hashmix.moves.acceptance import accept
 from hashmix.moves.anchored import (
     ACCEPTED,
@@ -24,7 +24,8 @@ from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.contract import Move
 from hashmix.moves.gibbs import normalise
 from hashmix.moves.restricted import fill_sides, gather, sequential_pass, toss_coins
-from hashmix.partition import n_clusters, n_spare, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import n_clusters, spare
 from hashmix.rng import bernoulli, categorical, integer
 from hashmix.state import State
 from hashmix.validation import check_choice
@@ -54,8 +55,7 @@ def _log_choice_of_split(arrays, target, chosen, without, also_without):
 def _log_merge_weight(arrays, target, first, second, union, bayes_factor):
     """Log weight with which ``second`` is chosen as the partner of ``first``; overwrites slot ``union``."""
     table, model = arrays.table, target.model
-    merge(model, table, first, second, union)
-    weight = log_marginal(model, table, union)
+    weight = log_union(model, table, first, second, union)
     if bayes_factor:
         weight -= log_marginal(model, table, first) + log_marginal(model, table, second)
     return weight
@@ -116,7 +116,7 @@ def run_sdds(rng, bayes_factor, arrays, target, begin, end, counts):
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
     partition, table, model = arrays.partition, arrays.table, target.model
     for step in range(begin, end):
-        if n_spare(partition) < 3:
+        if out_of_room(arrays, target):
             return step
         counts[PROPOSED] += 1
         smart_split = bernoulli(rng, 0.5)  # smart split, dumb merge; else smart merge, dumb split

@@ -24,7 +24,8 @@ from hashmix.moves.anchored import (
 from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.hashed import HashedMove
 from hashmix.moves.restricted import fill_sides, gather
-from hashmix.partition import n_clusters, n_spare, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import n_clusters, spare
 from hashmix.rng import bernoulli, integer
 from hashmix.state import State
 
@@ -90,7 +91,7 @@ def run_published_lshsm(rng, features, lengths, tables, n_bits, arrays, target, 
     partition, table, model, data = arrays.partition, arrays.table, target.model, target.data
     labels, sides, points = partition.labels, arrays.scratch.sides, arrays.scratch.points
     for step in range(begin, end):
-        if n_spare(partition) < 3:
+        if out_of_room(arrays, target):
             return step
         k = n_clusters(partition)
         smart_split = bernoulli(rng, 0.5)

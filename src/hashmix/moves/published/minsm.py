@@ -26,7 +26,8 @@ from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.envelope_cut import Envelopes, cut_probability_of_sides
 from hashmix.moves.hashed import HashedMove
 from hashmix.moves.restricted import fill_sides, gather
-from hashmix.partition import n_clusters, n_spare, spare
+from hashmix.moves.room import out_of_room
+from hashmix.partition import n_clusters, spare
 from hashmix.rng import bernoulli, integer
 from hashmix.state import State
 
@@ -134,7 +135,7 @@ def run_published_minsm(rng, rows, features, tables, samplers, envelopes, centre
     for c in range(n_clusters(partition) if end > begin else 0):
         _find_centre(rows, features, envelopes, centres, samplers, partition, partition.active[c])
     for step in range(begin, end):
-        if n_spare(partition) < 3:
+        if out_of_room(arrays, target):
             return step
         k = n_clusters(partition)
         a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)

@@ -1,0 +1,98 @@
+"""One chain: sweeps of a schedule, tuned during warm-up, and the draws they end in."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+
+from hashmix.moves import Schedule
+from hashmix.moves.tuning import Tuner
+from hashmix.posterior import Posterior
+from hashmix.rng import numpy_generator, stream
+from hashmix.state import State
+
+__all__ = ["Chain", "move_names"]
+
+
+class Chain:
+    """One chain and what it has recorded so far."""
+
+    def __init__(
+        self,
+        number: int,
+        key: int,
+        state: State,
+        schedule: Schedule,
+        record: Posterior,
+        n_warmup: int,
+        thin: int,
+        begin: float,
+    ) -> None:
+        self.number, self.key, self.state, self.schedule = number, key, state, schedule
+        self.record, self.n_warmup, self.thin, self.begin = record, n_warmup, thin, begin
+        self.sweeps = 0
+        self.draws = 0
+        self.names = move_names(schedule)
+        self.held = min(state.component.sweeps_held, n_warmup // 2)
+        self.tuner = Tuner(schedule, state)
+        self.since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
+        self.total_sweeps = n_warmup + thin * record.n_draws
+
+    def sweep(self, stop: threading.Event) -> None:
+        """One sweep, and the draw it may end in; left in the middle when told to stop."""
+        state = self.state
+        state.sweep = self.sweeps
+        warming_up = self.sweeps < self.n_warmup
+        if self.sweeps == self.n_warmup:
+            self.since_draw[:] = 0  # what happened during warm-up is not counted
+        if self.sweeps >= self.held:
+            state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
+        for m, (move, _) in enumerate(self.schedule):
+            started = time.perf_counter()
+            rng = stream(self.key, self.sweeps, m)
+            if warming_up and self.tuner.is_work[m]:
+                counts = self.tuner.warm_up(m, state, rng, stop.is_set)
+            else:
+                counts = move.apply(state, rng, self.tuner.times(m, self.key, self.sweeps), stop.is_set)
+            self.since_draw[m, :-1] += counts
+            self.since_draw[m, -1] += time.perf_counter() - started
+        if stop.is_set():
+            return
+        if warming_up:
+            self.tuner.share_out()
+        if state.prior.learns_concentration:
+            generator = numpy_generator(self.key, self.sweeps, len(self.schedule))
+            n = len(state.partition.labels)
+            state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, generator))
+        state.refresh_if_due()
+        self.sweeps += 1
+        if self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
+            self.write_draw()
+
+    def write_draw(self) -> None:
+        """Record the state as it is."""
+        here, record, state = (self.number, self.draws), self.record, self.state
+        record.labels[here] = state.labels()
+        record.n_clusters[here] = state.n_clusters
+        record.log_likelihood[here] = state.log_likelihood()
+        record.log_joint[here] = state.log_joint()
+        record.concentration[here] = state.concentration
+        for name, value in state.component.hyperparameters(state.model).items():
+            record.hyperparameters[name][here] = value
+        record.seconds[here] = time.perf_counter() - self.begin
+        for name, values in zip(self.names, self.since_draw, strict=True):
+            for field, value in zip(Posterior.MOVE_FIELDS, values, strict=True):
+                record.move_stats[name][field][here] = value
+        self.since_draw[:] = 0
+        self.draws += 1
+
+
+def move_names(schedule: Schedule) -> list[str]:
+    """One name per move; a second move of the same name becomes "Name-2"."""
+    names: list[str] = []
+    for move, _ in schedule:
+        same = sum(name.split("-")[0] == move.name for name in names)
+        names.append(move.name if same == 0 else f"{move.name}-{same + 1}")
+    return names

@@ -1,0 +1,180 @@
+"""What the components of counts share: rows, statistics, histograms that hyperparameters are learned from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from hashmix.compiling import borrowed, kernel
+from hashmix.components.contract import Component
+from hashmix.components.count_rows import as_counts, as_matrix
+from hashmix.components.sparse_table import SparseTable, count_at, n_places, word_at
+from hashmix.components.special import log_gamma_ratios
+from hashmix.hashing.rows import SparseRows
+
+__all__ = [
+    "CountComponent",
+    "Histogram",
+    "base_levels",
+    "histogram",
+    "quantiles",
+    "rise_of_pairs",
+    "sizes_and_words",
+    "sum_by_row",
+    "sum_rises",
+]
+
+#: Levels words are sorted into by how often they occur, at most; neighbouring levels differ by a factor of √2.
+_STEP = np.sqrt(2.0)
+#: Counts below this are counted in a histogram, larger ones are listed.
+_WIDTH = 512
+
+
+class CountComponent(Component):
+    """Counts or 0/1 data, dense or sparse; clusters are known by the words they have.
+
+    In the array forms, ``stats`` is a sparse matrix with one row per cluster: its size, the sum of its rows' constants, and
+    its count of every word.
+    """
+
+    binary = False
+    learn: bool
+    #: Small clusters make for small concentrations, and these for small clusters. Held at first, small ones merge.
+    sweeps_held = 20
+
+    def rows(self, X: Any, owner: str = "sample") -> SparseRows:
+        return as_counts(X, owner, self.binary)
+
+    def table(self, model: Any, capacity: int) -> SparseTable:
+        return SparseTable.empty(capacity)
+
+    def statistics(self, model: Any, X: Any, labels: np.ndarray, n_clusters: int) -> csr_array:
+        matrix = as_matrix(self.rows(X))
+        n = matrix.shape[0]
+        one_hot = csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters)).T
+        own = np.column_stack([np.ones(n), self._row_constants(matrix)])
+        return csr_array(hstack([csr_array(one_hot @ own), one_hot @ matrix.astype(np.float64)], format="csr"))
+
+    @abstractmethod
+    def _row_constants(self, matrix: csr_array) -> np.ndarray:
+        """What every row adds to the log likelihood of whatever cluster it is in."""
+
+    def log_predictives(self, model: Any, stats: csr_array, X: Any) -> np.ndarray:
+        matrix = as_matrix(self.rows(X))
+        totals = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
+        constants = self._row_constants(matrix)
+        out = np.empty((matrix.shape[0], stats.shape[0]))
+        for c in range(stats.shape[0]):
+            size, words = sizes_and_words(stats[[c]])
+            out[:, c] = constants + self._log_predictives_of(model, float(size[0]), words.toarray()[0], matrix, totals)
+        return out
+
+    @abstractmethod
+    def _log_predictives_of(
+        self, model: Any, size: float, words: np.ndarray, matrix: csr_array, totals: np.ndarray
+    ) -> np.ndarray:
+        """Log p(row | one cluster) of all rows, their constants left out."""
+
+
+def sizes_and_words(stats: csr_array) -> tuple[np.ndarray, csr_array]:
+    """The sizes of clusters and their counts of words, as ``stats`` has them."""
+    return stats[:, [0]].toarray().ravel(), stats[:, 2:]
+
+
+def sum_by_row(matrix: csr_array, terms: np.ndarray) -> np.ndarray:
+    """Sum, over the entries of every row, of one number an entry."""
+    return np.asarray(csr_array((terms, matrix.indices, matrix.indptr), shape=matrix.shape).sum(axis=1)).ravel()
+
+
+def sum_rises(matrix: csr_array, start: np.ndarray) -> np.ndarray:
+    """Σ_w log Γ(start_w + x_w) − log Γ(start_w) of every row x."""
+    terms = np.log(start)[matrix.indices]
+    many = matrix.data > 1
+    x = matrix.data[many].astype(np.float64)
+    terms[many] = log_gamma_ratios(start[matrix.indices[many]] + x, x)
+    return sum_by_row(matrix, terms)
+
+
+def quantiles(numbers: Any) -> np.ndarray:
+    """At most 1000 of some integers, evenly spaced in their order."""
+    ordered = np.sort(np.asarray(numbers).ravel())
+    return ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), 1000)).astype(np.int64)]
+
+
+def base_levels(rows: SparseRows) -> np.ndarray:
+    """Relative weights of words, their mean 1, that follow how often they occur in all; rounded to some tens of levels.
+
+    Every word counts as if it occurred once more than it does.
+    """
+    totals = np.zeros(rows.n_features)
+    for start in range(0, len(rows.values), 1 << 22):
+        block = slice(start, start + (1 << 22))
+        totals += np.bincount(rows.columns[block], rows.values[block], rows.n_features)
+    rounded = _STEP ** np.round(np.log(1.0 + totals) / np.log(_STEP))
+    return rounded / rounded.mean()
+
+
+# ---- what hyperparameters are learned from ---------------------------------------------------------------------------------
+
+
+class Histogram(NamedTuple):
+    """How many (cluster, word) pairs of each level have each count: pairs below, larger ones one by one."""
+
+    pairs: np.ndarray  # (n_levels, _WIDTH)
+    levels: np.ndarray  # of the larger ones
+    counts: np.ndarray
+
+
+@kernel
+def _count_pairs(table, slots, levels, pairs, large, left):
+    """Count pairs by level and count, or by how many rows do not have the word if ``left``; list what is too large.
+
+    Returns how many were too large; if more than ``large`` can hold, only that number is right.
+    """
+    table, slots, levels = borrowed(table), borrowed(slots), borrowed(levels)
+    pairs, large = borrowed(pairs), borrowed(large)
+    found = 0
+    for s in range(len(slots)):
+        slot = slots[s]
+        for k in range(n_places(table, slot)):
+            count = count_at(table, slot, k)
+            if count > 0:
+                level = levels[word_at(table, slot, k)]
+                if left:
+                    count = table.sizes[slot] - count
+                if count < pairs.shape[1]:
+                    pairs[level, count] += 1
+                else:
+                    if found < len(large):
+                        large[found, 0] = level
+                        large[found, 1] = count
+                    found += 1
+    return found
+
+
+def histogram(table: SparseTable, slots: np.ndarray, levels: np.ndarray, n_levels: int, left: bool = False) -> Histogram:
+    """The pairs of a chain's clusters and words by level and count, or by rows without the word if ``left``."""
+    large = np.empty((1024, 2), np.int64)
+    while True:
+        pairs = np.zeros((n_levels, _WIDTH), np.int64)
+        found = _count_pairs(table, slots, levels, pairs, large, left)
+        if found <= len(large):
+            return Histogram(pairs, *np.ascontiguousarray(large[:found].T))
+        large = np.empty((found, 2), np.int64)
+
+
+def rise_of_pairs(pairs: Histogram) -> Callable[[np.ndarray], float]:
+    """The function Σ over pairs of log Γ(v_level + count) − log Γ(v_level) of the levels' values v."""
+    level, count = np.nonzero(pairs.pairs)
+    weight = pairs.pairs[level, count].astype(np.float64)
+    levels, counts = np.concatenate([level, pairs.levels]), np.concatenate([count, pairs.counts]).astype(np.float64)
+    weights = np.concatenate([weight, np.ones(len(pairs.levels))])
+
+    def total(values: np.ndarray) -> float:
+        return float(weights @ log_gamma_ratios(values[levels] + counts, counts))
+
+    return total

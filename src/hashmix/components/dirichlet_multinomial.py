@@ -1,0 +1,163 @@
+"""Counts whose total says nothing about the cluster: texts (Dirichlet–multinomial)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+from hashmix.components.contract import Learner
+from hashmix.components.count_kernels import CountModel, log_factorials, rises_of
+from hashmix.components.count_rows import as_matrix
+from hashmix.components.counts import (
+    CountComponent,
+    histogram,
+    quantiles,
+    rise_of_pairs,
+    sizes_and_words,
+    sum_by_row,
+    sum_rises,
+)
+from hashmix.components.learning import slice_within
+from hashmix.components.special import log_gamma_ratios
+from hashmix.validation import check_flag, check_vector
+
+__all__ = ["DirichletMultinomial", "MultinomialParameters"]
+
+#: A word's concentration starts at this many times the least, and stays below this bound, when it is learned.
+START, MOST = 3.0, 10.0
+
+
+def least_concentration(n_words: int) -> float:
+    """The least mean concentration that is learned: 0.1, or 500 in all where there are more than 5,000 words.
+
+    This is where parsimony comes from. Words come in bursts and phrases, not one by one as the model has it; left free, the
+    concentration falls until every phrase is a cluster.
+    """
+    return min(0.1, 500.0 / n_words)
+
+
+class MultinomialParameters(NamedTuple):
+    """Word probabilities of every cluster (K, D), and the lengths that rows may have."""
+
+    probabilities: np.ndarray
+    lengths: np.ndarray
+
+
+class DirichletMultinomial(CountComponent):
+    """Clusters of counts, such as texts: a cluster has word probabilities θ ~ Dirichlet(concentration).
+
+    A row is that many draws from θ as its counts sum to; how many that are says nothing about its cluster.
+
+    Parameters
+    ----------
+    concentration : float or array of shape (n_features,)
+        Of the Dirichlet prior, for every word. Small values mean clusters with few words each.
+    learn : bool, default=False
+        Whether the concentration is learned: a common factor of what is given, such that their mean is log-uniform between
+        0.1 and 10; where there are more than 5,000 words, between 500 / n_features and 10.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> X = [[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 1, 4], [0, 0, 3, 2]]
+    >>> component = hm.components.DirichletMultinomial(0.5)
+    >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(self, concentration: Any, learn: bool = False) -> None:
+        self.learn = check_flag("DirichletMultinomial", "learn", learn)
+        self.concentration = concentration
+        check_vector("DirichletMultinomial", "concentration", concentration, np.size(concentration), positive=True)
+
+    def __repr__(self) -> str:
+        return f"DirichletMultinomial(concentration={self.concentration!r}{', learn=True' if self.learn else ''})"
+
+    @classmethod
+    def from_data(cls, X: Any, learn: bool = False) -> DirichletMultinomial:
+        """Defaults: 0.3 for every word, or 1500 in all where there are more than 5,000.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> round(hm.components.DirichletMultinomial.from_data([[1, 1], [0, 2]]).concentration, 3)
+        0.3
+        """
+        return cls(START * least_concentration(cls(1.0).rows(X).n_features), learn=learn)
+
+    def model(self, X: Any) -> CountModel:
+        rows = self.rows(X)
+        d = rows.n_features
+        each = check_vector("DirichletMultinomial", "concentration", self.concentration, d, positive=True)
+        values, levels = np.unique(each, return_inverse=True)
+        lengths = quantiles(as_matrix(rows).sum(axis=1, dtype=np.int64))
+        numbers = log_factorials(), lengths
+        return CountModel(0.0, float(each.sum()), levels.astype(np.int32), values, rises_of(values), *numbers)
+
+    def learner(self, model: CountModel, X: Any) -> Learner | None:
+        if not self.learn:
+            return None
+        d = len(model.levels)
+
+        def update(model: CountModel, table: Any, slots: np.ndarray, rng: np.random.Generator) -> CountModel:
+            words = rise_of_pairs(histogram(table, slots, model.levels, len(model.values)))
+            totals = table.totals[slots].astype(np.float64)
+
+            def log_density(log_mean: float) -> float:
+                factor = np.exp(log_mean) * d / model.total
+                total = factor * model.total
+                return words(factor * model.values) - log_gamma_ratios(total + totals, totals).sum()
+
+            mean = np.log(model.total / d)
+            low, high = np.log(least_concentration(d)), np.log(MOST)
+            factor = float(np.exp(slice_within(log_density, mean, low, high, rng) - mean))
+            values = factor * model.values
+            return model._replace(total=factor * model.total, values=values, rises=rises_of(values))
+
+        return update
+
+    def hyperparameters(self, model: CountModel) -> dict[str, np.ndarray]:
+        return {"concentration": np.array(model.total / len(model.levels))} if self.learn else {}
+
+    def with_hyperparameters(self, values: dict[str, Any]) -> DirichletMultinomial:
+        if not values:
+            return self
+        each = np.asarray(self.concentration, dtype=np.float64)
+        return DirichletMultinomial(each * (float(values["concentration"]) / each.mean()))
+
+    def _row_constants(self, matrix: csr_array) -> np.ndarray:
+        totals = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
+        return gammaln(totals + 1.0) - sum_by_row(matrix, gammaln(matrix.data + 1.0))
+
+    def log_marginals(self, model: CountModel, stats: csr_array) -> np.ndarray:
+        _, words = sizes_and_words(stats)
+        totals = np.asarray(words.sum(axis=1)).ravel()
+        base = stats[:, [1]].toarray().ravel() - log_gamma_ratios(model.total + totals, totals)
+        return base + sum_rises(words, model.values[model.levels])
+
+    def _log_predictives_of(
+        self, model: CountModel, size: float, words: np.ndarray, matrix: csr_array, totals: np.ndarray
+    ) -> np.ndarray:
+        end = model.total + words.sum() + totals
+        return sum_rises(matrix, model.values[model.levels] + words) - log_gamma_ratios(end, totals)
+
+    def draw_parameters(self, model: CountModel, stats: csr_array, rng: np.random.Generator) -> MultinomialParameters:
+        shapes = model.values[model.levels] + sizes_and_words(stats)[1].toarray()
+        weights = np.maximum(rng.standard_gamma(shapes), np.finfo(np.float64).tiny)
+        return MultinomialParameters(weights / weights.sum(axis=1, keepdims=True), model.lengths)
+
+    def expected_parameters(self, model: CountModel, stats: csr_array) -> MultinomialParameters:
+        weights = model.values[model.levels] + sizes_and_words(stats)[1].toarray()
+        return MultinomialParameters(weights / weights.sum(axis=1, keepdims=True), model.lengths)
+
+    def log_densities(self, parameters: MultinomialParameters, X: Any) -> np.ndarray:
+        matrix = as_matrix(self.rows(X))
+        return matrix @ np.log(parameters.probabilities).T + self._row_constants(matrix)[:, None]
+
+    def draw_rows(self, parameters: MultinomialParameters, labels: np.ndarray, rng: np.random.Generator) -> csr_array:
+        """Rows of lengths like those that were seen."""
+        lengths = rng.choice(parameters.lengths, len(labels))
+        return csr_array(rng.multinomial(lengths, parameters.probabilities[labels]))

@@ -1,0 +1,318 @@
+"""Count components: textbook formulas, kernels against array code, the table of words, learned hyperparameters."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.special import betaln, gammaln
+
+import hashmix as hm
+from hashmix.components import beta_bernoulli, dirichlet_multinomial, gamma_poisson
+from hashmix.components.contract import (
+    add,
+    clear,
+    collect,
+    derive,
+    load,
+    log_marginal,
+    log_predictive,
+    log_predictive_without,
+    log_union,
+    remove,
+    take,
+    unite,
+)
+from hashmix.components.sparse_table import SparseTable, change_count, count_of, leave_block, make_room
+from hashmix.state import State
+from tests.conftest import name
+
+D = 6
+MULTINOMIAL = hm.components.DirichletMultinomial([0.4, 0.7, 0.2, 0.4, 1.1, 3.0])
+POISSON = hm.components.GammaPoisson([0.4, 0.7, 0.2, 0.4, 1.1, 3.0], rate=0.6)
+BERNOULLI = hm.components.BetaBernoulli(0.3, 0.8)
+COMPONENTS = [MULTINOMIAL, POISSON, BERNOULLI]
+
+
+def counts(component, n, d=D, seed=0, most=None):
+    """Counts with an empty row and, but for 0/1 data, some large ones."""
+    X = np.random.default_rng(seed).negative_binomial(0.4, 0.2, (n, d))
+    X[n // 2] = 0
+    if component is BERNOULLI:
+        return (X > 0).astype(np.int64)
+    if most is not None:
+        X[0, 0] = most
+    return X
+
+
+def textbook_log_marginal(component, X):
+    """Log m of rows, by the formula over all words, zeros too."""
+    X = np.asarray(X, dtype=float)
+    n, words = len(X), X.sum(axis=0)
+    if isinstance(component, hm.components.BetaBernoulli):
+        a, b = component.alpha, component.beta
+        return (betaln(a + words, b + n - words) - betaln(a, b)).sum()
+    if isinstance(component, hm.components.GammaPoisson):
+        a, b = np.broadcast_to(component.shape, X.shape[1]), component.rate
+        each = gammaln(a + words) - gammaln(a) + a * np.log(b) - (a + words) * np.log(b + n)
+        return each.sum() - gammaln(X + 1).sum()
+    a = np.broadcast_to(component.concentration, X.shape[1])
+    whole = gammaln(a.sum()) - gammaln(a.sum() + X.sum()) + (gammaln(a + words) - gammaln(a)).sum()
+    return whole + (gammaln(X.sum(axis=1) + 1) - gammaln(X + 1).sum(axis=1)).sum()
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+@pytest.mark.parametrize("n", [0, 1, 2, 30])
+def test_array_code_is_the_textbooks(component, n):
+    X = counts(component, 40, most=700)
+    model = component.model(X)
+    stats = component.statistics(model, X, np.repeat([0, 1], [n, 40 - n]), 2)
+    expected = [textbook_log_marginal(component, X[:n]), textbook_log_marginal(component, X[n:])]
+    np.testing.assert_allclose(component.log_marginals(model, stats), expected, rtol=1e-10, atol=1e-10)
+    joined = [textbook_log_marginal(component, np.vstack([X[:n], x])) - expected[0] for x in X]
+    np.testing.assert_allclose(component.log_predictives(model, stats, X)[:, 0], joined, rtol=1e-8, atol=1e-8)
+
+
+@numba.njit
+def _add_rows(model, table, X, slot, begin, end):
+    clear(model, table, slot)
+    for i in range(begin, end):
+        add(model, table, slot, load(model, table, X, i))
+
+
+@numba.njit
+def _collect_rows(model, table, X, slot, begin, end):
+    clear(model, table, slot)
+    for i in range(begin, end):
+        collect(model, table, slot, load(model, table, X, i))
+    derive(model, table, slot)
+
+
+@numba.njit
+def _ask(model, table, X, slot, i, what):
+    row = load(model, table, X, i)
+    if what == 0:
+        return log_predictive(model, table, slot, row)
+    if what == 1:
+        return log_predictive_without(model, table, slot, row)
+    if what == 2:
+        remove(model, table, slot, row)
+    return log_marginal(model, table, slot)
+
+
+@numba.njit
+def _union(model, table, a, b, room):
+    log_m = log_union(model, table, a, b, room)
+    both = log_m, log_marginal(model, table, room)
+    unite(model, table, a, b, room)
+    return both
+
+
+@numba.njit
+def _take(model, table, source, into):
+    take(model, table, source, into)
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+@pytest.mark.parametrize("most", [5, 700])
+def test_kernels_agree_with_array_code(component, most):
+    X = counts(component, 60, most=most)
+    rows, model = component.rows(X), component.model(X)
+    table = component.table(model, 5)._replace(entries=np.empty((100_000, 2), np.int32))
+    n = 45
+
+    def expected(chosen):
+        return component.log_marginals(model, component.statistics(model, X[chosen], np.zeros(len(chosen), int), 1))[0]
+
+    _add_rows(model, table, rows, 0, 0, n)
+    _collect_rows(model, table, rows, 1, 0, n)
+    assert _ask(model, table, rows, 0, 0, 3) == pytest.approx(expected(range(n)), rel=1e-11)
+    assert _ask(model, table, rows, 1, 0, 3) == pytest.approx(expected(range(n)), rel=1e-11)
+    for i in (0, 20, 50):
+        joined = expected([*range(n), i]) - expected(range(n))
+        assert _ask(model, table, rows, 0, i, 0) == pytest.approx(joined, rel=1e-9, abs=1e-9)
+    for i in (0, 22, 30):
+        left = [j for j in range(n) if j != i]
+        assert _ask(model, table, rows, 0, i, 1) == pytest.approx(expected(range(n)) - expected(left), rel=1e-9, abs=1e-9)
+    left = [j for j in range(n) if j != 0]
+    assert _ask(model, table, rows, 0, 0, 2) == pytest.approx(expected(left), rel=1e-10)
+    assert _ask(model, table, rows, 0, 0, 0) == pytest.approx(expected(range(n)) - expected(left), rel=1e-9)
+    _add_rows(model, table, rows, 2, n, 60)
+    union = [*left, *range(n, 60)]
+    assert _union(model, table, 0, 2, 3) == pytest.approx((expected(union), expected(union)), rel=1e-11)
+    assert _ask(model, table, rows, 0, 0, 3) == pytest.approx(expected(union), rel=1e-11)
+    joined = expected([*union, 0]) - expected(union)
+    assert _ask(model, table, rows, 0, 0, 0) == pytest.approx(joined, rel=1e-9)
+    _take(model, table, 0, 4)
+    assert _ask(model, table, rows, 4, 0, 0) == pytest.approx(joined, rel=1e-9)
+
+
+@numba.njit
+def _change(table, slot, words, by):
+    make_room(table, slot, len(words))
+    for k in range(len(words)):
+        change_count(table, slot, words[k], by[k])
+
+
+@numba.njit
+def _counts(table, slot, words):
+    return np.array([count_of(table, slot, word) for word in words])
+
+
+@numba.njit
+def _leave(table, slot):
+    leave_block(table, slot)
+
+
+def test_table_of_words_is_a_table_of_words():
+    """Random changes against a matrix, with slots that come and go and a pool that is moved."""
+    rng = np.random.default_rng(0)
+    table, matrix = SparseTable.empty(8), np.zeros((8, 3000), np.int64)
+    for step in range(2000):
+        if table.full:
+            table = table.roomier()
+        slot = int(rng.integers(8))
+        if rng.random() < 0.02:
+            _leave(table, slot)
+            matrix[slot] = 0
+            continue
+        words = rng.choice(3000, int(rng.integers(1, 60)), replace=False).astype(np.int32)
+        by = rng.integers(0, 3, len(words)) if rng.random() < 0.6 else -np.minimum(matrix[slot, words], 2)
+        _change(table, slot, words, by)
+        matrix[slot, words] += by
+        if step % 100 == 0:
+            table = table.grown(8).roomier()
+            for s in range(8):
+                np.testing.assert_array_equal(_counts(table, s, np.arange(3000, dtype=np.int32)), matrix[s])
+    assert len(table.entries) < 400_000
+
+
+def test_memory_follows_the_words_clusters_have():
+    """A thousand clusters of a few words each over 100,000 words take megabytes, not 800."""
+    rng = np.random.default_rng(0)
+    X = csr_matrix((np.ones(20_000, int), (np.arange(20_000) // 10, rng.integers(0, 100_000, 20_000))), shape=(2000, 100_000))
+    state = State(X, hm.components.DirichletMultinomial(0.1), hm.priors.DirichletProcess(1.0), np.arange(2000) // 2)
+    assert state.table.entries.nbytes < 2_000_000
+    state.check()
+
+
+# ---- learning --------------------------------------------------------------------------------------------------------------
+
+LABELS = np.array([0, 0, 1, 0, 2, 1, 1, 2])
+
+
+def learning(kind, start=1.0):
+    if kind == "multinomial":
+        return hm.components.DirichletMultinomial(start * np.array([0.4, 0.7, 0.2, 0.4, 1.1, 3.0]), learn=True)
+    if kind == "poisson":
+        return hm.components.GammaPoisson(start * np.array([0.4, 0.7, 0.2, 0.4, 1.1, 3.0]), 0.7 * start, learn=True)
+    return hm.components.BetaBernoulli(0.3 * start, 0.8 * start, learn=True)
+
+
+def with_values(component, values):
+    return component.with_hyperparameters(dict(values))
+
+
+GRIDS = {
+    "multinomial": {"concentration": (dirichlet_multinomial.least_concentration(D), dirichlet_multinomial.MOST)},
+    "poisson": {"shape": (gamma_poisson.LEAST, gamma_poisson.MOST), "rate": (gamma_poisson.LEAST, gamma_poisson.MOST)},
+    "bernoulli": {"alpha": (beta_bernoulli.LEAST, beta_bernoulli.MOST), "beta": (beta_bernoulli.LEAST, beta_bernoulli.MOST)},
+}
+
+
+@pytest.mark.parametrize("kind", list(GRIDS))
+def test_updates_follow_the_posterior_on_a_grid(kind, seed):
+    """Averages of a long chain of updates, the partition fixed, against the posterior on a grid of logarithms."""
+    component = learning(kind)
+    X = np.random.default_rng(5).negative_binomial(0.8, 0.4, (8, D))
+    X = (X > 0).astype(int) if kind == "bernoulli" else X
+    unit = (1.0 / gamma_poisson._mean_entry(component.rows(X))) if kind == "poisson" else 1.0
+    axes = []
+    for k, bounds in enumerate(GRIDS[kind].values()):
+        low, high = np.log(bounds) + (np.log(unit) if k == 1 else 0.0)
+        edges = np.linspace(low, high, 401 if len(GRIDS[kind]) == 1 else 121)
+        axes.append((edges[1:] + edges[:-1]) / 2)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    log_p = np.empty(len(points))
+    for g, point in enumerate(points):
+        fixed = with_values(component, zip(GRIDS[kind], np.exp(point), strict=True))
+        log_p[g] = sum(textbook_log_marginal(fixed, X[c == LABELS]) for c in range(3))
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    expected, square = p @ points, p @ points**2
+
+    rng = np.random.default_rng([seed, 6])
+    state = State(X, component, hm.priors.DirichletProcess(1.0), LABELS)
+    chain = np.empty((6000, len(axes)))
+    for step in range(len(chain)):
+        state.learn(rng)
+        values = component.hyperparameters(state.model)
+        chain[step] = [np.log(float(values[name])) for name in GRIDS[kind]]
+    state.check()
+    batches = np.stack([chain, chain**2])[:, 500:].reshape(2, 50, 110, -1).mean(axis=2)
+    error = batches.std(axis=1, ddof=1) / np.sqrt(50)
+    z = (batches.mean(axis=1) - np.stack([expected, square])) / error
+    assert abs(z).max() < 5.0, z
+
+
+@pytest.mark.parametrize("kind", list(GRIDS))
+def test_joint_law(kind, seed, monkeypatch):
+    """Geweke: (hyperparameters, partition, data) drawn jointly, and by sweeps of the lss moves and updates."""
+    low, high = 0.1, 5.0  # wider bounds would make for counts beyond all bounds
+    for module in (gamma_poisson, beta_bernoulli, dirichlet_multinomial):
+        monkeypatch.setattr(module, "MOST", high)
+        if module is not dirichlet_multinomial:
+            monkeypatch.setattr(module, "LEAST", low)
+    rng = np.random.default_rng([seed, 7])
+    component, n = learning(kind), 6
+    # Lengths that rows may have, and the mean entry that the rate's bounds are in units of, are part of the model: fixed.
+    seen = np.array([[3, 0, 1, 0, 2, 1], [1, 0, 0, 0, 1, 0]]) if kind != "bernoulli" else np.eye(6, dtype=int)
+    unit = component.model(seen)
+    learner = component.learner(unit, seen)
+    moves = [move for move, _ in hm.moves.resolve_moves("lss")]
+    prior = hm.priors.DirichletProcess(1.0)
+    scale = 1.0 / gamma_poisson._mean_entry(component.rows(seen)) if kind == "poisson" else 1.0
+
+    def hyperparameters():
+        values = {}
+        for k, label in enumerate(GRIDS[kind]):
+            factor = scale if k == 1 else 1.0
+            values[label] = factor * np.exp(rng.uniform(np.log(low), np.log(high)))
+        return component.with_hyperparameters(values).model(seen)
+
+    def partition():
+        labels = [0]
+        for i in range(1, n):
+            weights = np.append(np.bincount(labels), 1.0)
+            labels.append(int(rng.choice(len(weights), p=weights / (i + 1.0))))
+        return np.array(labels)
+
+    def rows(model, labels):
+        k = labels.max() + 1
+        parameters = component.draw_parameters(model, csr_matrix((k, 2 + D)), rng)
+        return component.draw_rows(parameters, labels, rng).toarray().astype(np.int64)
+
+    def summary(model, labels, X):
+        values = [np.tanh(np.log(float(v)) / 5) for v in component.hyperparameters(model).values()]
+        return [*values, labels.max(), (X > 0).mean(), np.tanh(X.sum() / 20), (X[0] > X[1]).mean()]
+
+    forward = []
+    for _ in range(3000):
+        model, labels = hyperparameters(), partition()
+        forward.append(summary(model, labels, rows(model, labels)))
+    backward = []
+    model, labels = hyperparameters(), partition()
+    for step in range(3000):
+        X = rows(model, labels)
+        state = State(X, component, prior, labels, model=model, key=step)
+        for m, move in enumerate(moves):
+            move.apply(state, hm.rng.stream(seed, step, m), 2)
+        model = learner(state.model, state.table, state.partition.active[: state.n_clusters], rng)
+        labels = state.labels()
+        backward.append(summary(model, labels, X))
+    forward, backward = np.array(forward), np.array(backward)
+    batches = backward.reshape(30, 100, -1).mean(axis=1)
+    error = np.sqrt(forward.var(axis=0) / len(forward) + batches.var(axis=0, ddof=1) / len(batches))
+    z = (forward.mean(axis=0) - backward.mean(axis=0)) / error
+    assert abs(z).max() < 5.0, z
