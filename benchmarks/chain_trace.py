@@ -10,14 +10,13 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import hashmix as hm
 from hashmix.chain import Chain
-from hashmix.components import Component, informative_columns, resolve_component
+from hashmix.components import prepare
 from hashmix.first_states import first_states
 from hashmix.moves import default_prior, resolve_moves
 from hashmix.posterior import Posterior
 from hashmix.priors import resolve_prior
 from hashmix.rng import chain_keys
 from hashmix.starts import check_starts
-from hashmix.validation import as_rows
 
 #: Rows of the run that compiles.
 FEW = 2000
@@ -52,7 +51,8 @@ def trace(
     proposals count from the beginning; the Gibbs update of a point is a proposal. Seconds are of checking, hashing, start
     and sweeps, not of compiling or observing. ``labels`` are those at the end.
     """
-    few = np.linspace(0, len(X) - 1, min(len(X), FEW)).astype(int)
+    n = X.shape[0]
+    few = np.linspace(0, n - 1, min(n, FEW)).astype(int)
     few_init = init if isinstance(init, str) else np.asarray(init)[few]
     few_settings = {"n_draws": 1, "n_warmup": 1, "init": few_init, "random_state": seed, "n_jobs": n_jobs}
     hm.sample(X[few], component, prior, moves, **few_settings)  # compiles
@@ -60,14 +60,11 @@ def trace(
     aside = 0.0  # seconds spent observing
     begin = time.perf_counter()
     clock = lambda: time.perf_counter() - begin - aside  # noqa: E731
-    X = as_rows(X)
-    if not isinstance(component, Component) and not (columns := informative_columns(X)).all():
-        X = as_rows(X[:, columns])
+    component, X, _ = prepare(component, X, "trace")
     schedule = resolve_moves(moves)
     prior = resolve_prior(prior, "trace", default_prior(schedule))
     keys = chain_keys(seed, 1)
-    component = resolve_component(component, X)
-    starts = check_starts(init, len(X), 1, "trace")
+    starts = check_starts(init, n, 1, "trace")
     state = first_states(X, component, prior, starts, keys, component.model(X), n_jobs)[0]
     chain = _Observed(0, keys[0], state, schedule, Posterior.empty(1, 1, 0, [], {}, {}), n_warmup, 1, begin)
 

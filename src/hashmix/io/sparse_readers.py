@@ -162,8 +162,11 @@ def _read_entries(file: BinaryIO, path: Path, show: Callable[[int], Any]) -> csr
 def _parse(block: bytes, path: Path, line: int, last: int, n_documents: int, n_words: int) -> np.ndarray:
     """The entries in some whole lines, (n, 3); the first of them is line number ``line``."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # what does not parse is looked at below
-        numbers = np.fromstring(block, dtype=np.int64, sep=" ")
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            numbers = np.fromstring(block, dtype=np.int64, sep=" ")
+        except (ValueError, DeprecationWarning):  # not all of it is numbers: which line is looked up below
+            numbers = np.empty(0, np.int64)
     entries = numbers[: len(numbers) // 3 * 3].reshape(-1, 3)
     good = len(numbers) == 3 * block.count(b"\n")
     if good and len(entries):
