@@ -202,10 +202,17 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self._warn_if_chains_disagree()
         return self
 
+    def _takes_counts(self) -> bool:
+        return isinstance(self.component, CountComponent) or self.component in ("multinomial", "bernoulli", "poisson")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = self._takes_counts()
+        return tags
+
     def _validated(self, X: Any, reset: bool) -> Any:
         """X as scikit-learn would have it: counts may be sparse and keep their type."""
-        counts = isinstance(self.component, CountComponent) or self.component in ("multinomial", "bernoulli", "poisson")
-        if counts or (isinstance(self.component, str) and self.component == "auto" and issparse(X)):
+        if self._takes_counts() or (isinstance(self.component, str) and self.component == "auto" and issparse(X)):
             how: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
         else:
             how = {"dtype": [np.float64, np.float32], "order": "C"}

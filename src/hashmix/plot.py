@@ -123,7 +123,7 @@ def words(top_words: list[list[Word]], sizes: np.ndarray, axes: Any = None, n_cl
         figure.suptitle(f"{len(sizes)} clusters" + (f", the {len(order)} largest" if len(sizes) > len(order) else ""))
     for ax, c in zip(axes, order, strict=True):
         shown = top_words[c][::-1]
-        strength = [float(np.clip(0.25 + 0.25 * np.log10(max(word.lift, 1e-3)), 0.25, 1.0)) for word in shown]
+        strength = [float(np.clip(0.3 + 0.4 * np.log10(max(word.lift, 1e-3)), 0.3, 1.0)) for word in shown]
         bars = ax.barh([word.name for word in shown], [word.probability for word in shown], color=_COLOURS[0])
         for bar, alpha in zip(bars, strength, strict=True):
             bar.set_alpha(alpha)
