@@ -104,6 +104,24 @@ FAULTS = {
         "math.log(max(one, 1e-9) * m / n)",
         "hm.moves.EnvelopeCut()",
     ),
+    "a merge of counts forgets the words of one": (
+        "components/count_kernels.py",
+        "- _rise(model, word, mine) - _rise(model, word, other)",
+        "- _rise(model, word, mine)",
+        "hm.moves.SAMS()",
+    ),
+    "counts join without their number": (
+        "components/count_kernels.py",
+        "return -log_gamma_ratio(model.total + total + more, more)",
+        "return -log_gamma_ratio(model.total + more, more)",
+        "hm.moves.Gibbs()",
+    ),
+    "a row's ones are not put right": (
+        "components/bernoulli_kernels.py",
+        "(model.alpha + count) / (model.beta + n - count)",
+        "(model.alpha + count) / (model.beta + n)",
+        "hm.moves.Gibbs()",
+    ),
     "nothing": ("moves/gibbs.py", "import math", "import math", "hm.moves.Gibbs()"),
 }
 
@@ -111,12 +129,19 @@ CHECK = """
 import numpy as np, hashmix as hm
 from hashmix.testing import exact_posterior, transition_matrix
 from tests.conftest import OneOffer
-X = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])
-component = hm.components.DiagonalGaussian([0.3, -0.2], 0.2, 1.3, [0.4, 0.7])
+X = {X}
+component = hm.components.{component}
 prior = hm.priors.PitmanYor(0.4, 0.3)
 pi = np.array(list(exact_posterior(X, component, prior).values()))
 print(abs(pi @ transition_matrix({move}, X, component, prior) - pi).max())
 """
+
+
+DATA = {
+    "count_kernels": ("np.array([[2, 1], [1, 0], [0, 3], [1, 1]])", "DirichletMultinomial([0.4, 0.7])"),
+    "bernoulli_kernels": ("np.array([[1, 1], [1, 0], [0, 1], [1, 0]])", "BetaBernoulli(0.3, 0.8)"),
+}
+DENSE = "np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])", "DiagonalGaussian([0.3, -0.2], 0.2, 1.3, [0.4, 0.7])"
 
 
 @pytest.mark.slow
@@ -129,7 +154,8 @@ def test_fault_is_caught(fault, tmp_path):
     assert right in source
     (package / file).write_text(source.replace(right, wrong))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HASHMIX_CACHE": "0"}
-    command = [sys.executable, "-c", CHECK.format(move=move)]
+    X, component = DATA.get(Path(file).stem, DENSE)
+    command = [sys.executable, "-c", CHECK.format(move=move, X=X, component=component)]
     ran = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
     error = float(ran.stdout)
     assert (error < 1e-12) if fault == "nothing" else (error > 1e-6), error
