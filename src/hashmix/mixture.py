@@ -397,7 +397,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         --------
         >>> import numpy as np, hashmix as hm
         >>> X = np.array([[0.0], [0.1], [0.5], [9.0], [9.3], [9.1]])
-        >>> component = hm.components.DiagonalGaussian(mean=4.0, kappa=0.1, shape=2.0, rate=0.1)
+        >>> component = hm.components.DiagonalGaussian(mean=4.0, kappa=0.01, shape=2.0, rate=0.1)
         >>> model = hm.SplitMergeMixture(component, random_state=0).fit(X)
         >>> [rows.tolist() for rows in model.representatives(X, 1)]
         [[1], [5]]
