@@ -22,6 +22,9 @@ __all__ = ["first_states"]
 
 #: Up to so many rows, a chain starts from neighbourhoods; of more, one in SAMPLED is clustered first, by this many sweeps.
 _FEW_ROWS, _SAMPLED, _SWEEPS = 20_000, 8, 30
+#: Where no sample is clustered first: beyond so many rows, what is left over between neighbourhoods no longer opens
+#: clusters, for they would take too much memory.
+_ROWS_FOR_MANY_CLUSTERS = 200_000
 
 
 def first_states(
@@ -52,8 +55,9 @@ def hashed_labels(X: Any, component: Component, prior: PartitionPrior, key: int,
     """
     n = n_rows(X)
     order = numpy_generator(key, 0).permutation(n).astype(np.int32)
-    pieces = neighbourhoods(tables.neighbours().lists, order, n > _FEW_ROWS)
-    if n <= _FEW_ROWS:
+    few = n > (_FEW_ROWS if component.starts_from_sample else _ROWS_FOR_MANY_CLUSTERS)
+    pieces = neighbourhoods(tables.neighbours().lists, order, few)
+    if n <= _FEW_ROWS or not component.starts_from_sample:
         return pieces
     chosen = np.sort(order[: max(n // _SAMPLED, _FEW_ROWS // 2)])
     labels = _clustered(component.rows(take_rows(X, chosen)), component, prior, key, tables.n_jobs)

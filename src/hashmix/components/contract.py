@@ -196,6 +196,8 @@ class Component(ABC):
     Everything else is in the user's units.
     """
 
+    #: Whether large data start from a clustered sample of the rows (:mod:`hashmix.first_states`).
+    starts_from_sample = True
     #: For how many sweeps of warm-up hyperparameters that are learned keep the values they start from.
     sweeps_held = 0
 

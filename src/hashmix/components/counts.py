@@ -43,6 +43,8 @@ class CountComponent(Component):
 
     binary = False
     learn: bool
+    #: A sample of texts has too few of each topic: their clusters merge.
+    starts_from_sample = False
     #: Small clusters make for small concentrations, and these for small clusters. Held at first, small ones merge.
     sweeps_held = 20
 

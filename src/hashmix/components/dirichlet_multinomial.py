@@ -13,6 +13,7 @@ from hashmix.components.count_kernels import CountModel, log_factorials, rises_o
 from hashmix.components.count_rows import as_matrix
 from hashmix.components.counts import (
     CountComponent,
+    base_levels,
     histogram,
     quantiles,
     rise_of_pairs,
@@ -78,15 +79,20 @@ class DirichletMultinomial(CountComponent):
 
     @classmethod
     def from_data(cls, X: Any, learn: bool = False) -> DirichletMultinomial:
-        """Defaults: 0.3 for every word, or 1500 in all where there are more than 5,000.
+        """Defaults: 0.3 for a word on average, or 1500 in all where there are more than 5,000.
+
+        Words get it in proportion to the square root of how often they occur in all. Were they all alike, clusters that have
+        nothing in common but common words would seem to belong together; in full proportion, rare words would tell too much.
 
         Examples
         --------
         >>> import hashmix as hm
-        >>> round(hm.components.DirichletMultinomial.from_data([[1, 1], [0, 2]]).concentration, 3)
-        0.3
+        >>> hm.components.DirichletMultinomial.from_data([[0, 1], [0, 2]]).concentration.round(2)
+        array([0.2, 0.4])
         """
-        return cls(START * least_concentration(cls(1.0).rows(X).n_features), learn=learn)
+        rows = cls(1.0).rows(X)
+        weights = np.sqrt(base_levels(rows))
+        return cls(START * least_concentration(rows.n_features) * weights / weights.mean(), learn=learn)
 
     def model(self, X: Any) -> CountModel:
         rows = self.rows(X)
