@@ -172,7 +172,7 @@ def test_only_empty_rows():
 
 
 def test_starting_values_are_forgotten(documents):
-    """K from concentrations of a thousandth and thirty times the default, learned."""
+    """K from concentrations of a hundredth, a third and ten times the default, learned: one apart at most."""
     X, _ = documents
     found = []
     for start in (0.003, 0.1, 3.0):

@@ -28,7 +28,7 @@ def test_four_rows(move, component):
     assert (np.diagonal(P) < 1.0 - 1e-9).all()
 
 
-@pytest.mark.parametrize("move", [move for move in MOVES if name(move) != "Gibbs(n_points=None)"], ids=name)
+@pytest.mark.parametrize("move", MOVES, ids=name)
 def test_poisson(move):
     assert_invariant(move, rows_for(POISSON), POISSON, PRIORS[2])
 
