@@ -102,11 +102,6 @@ def _base_ratio(model, n, total, more):
 
 
 @hot_helper
-def _log_rising(start, count):
-    return log_gamma_ratio(start + count, count)
-
-
-@hot_helper
 def _predict(model, table, slot, row, without):
     """Σ_w log Γ(a_w + n_w + x_w) − log Γ(a_w + n_w), where n_w leaves the row itself out if ``without``."""
     total, product = 0.0, 1.0
@@ -122,7 +117,7 @@ def _predict(model, table, slot, row, without):
                 total += math.log(product)
                 product = 1.0
         else:
-            total += _log_rising(start, x)
+            total += log_gamma_ratio(start + x, x)
     return total + math.log(product)
 
 

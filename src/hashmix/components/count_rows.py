@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from hashmix.hashing.rows import SparseRows, sparse_rows
 from hashmix.validation import bad_parameter, not_finite
 
-__all__ = ["CountRow", "as_counts", "as_matrix", "n_entries_of_rows"]
+__all__ = ["CountRow", "as_counts", "as_matrix"]
 
 #: Entries looked at in one go.
 _BLOCK = 1 << 22
@@ -108,8 +108,3 @@ def _largest_column_sum(matrix: Any) -> float:
 def as_matrix(rows: SparseRows) -> csr_array:
     """Sparse rows as a SciPy matrix that shares their memory."""
     return csr_array((rows.values, rows.columns, rows.begins), shape=(len(rows.begins) - 1, rows.n_features))
-
-
-def n_entries_of_rows(rows: SparseRows) -> np.ndarray:
-    """How many non-zeros each row has."""
-    return np.diff(rows.begins)
