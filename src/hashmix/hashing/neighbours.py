@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hashmix.compiling import borrowed, helper, hot_helper, kernel
-from hashmix.hashing.family import HashFamily, in_threads
-from hashmix.hashing.rows import FeatureMap, SparseRows, as_hashable, column_map, n_rows
+from hashmix.hashing.family import in_threads
+from hashmix.hashing.rows import SparseRows, as_hashable, column_map, n_rows, smallest_entry
 from hashmix.hashing.sign_projection import SignProjection
 from hashmix.hashing.tables import TableArrays
+from hashmix.hashing.word_orders import WordOrders
 from hashmix.rng import chain_keys
 from hashmix.validation import bad_parameter, check_integer, check_n_jobs
 
@@ -81,61 +83,56 @@ def _meet(rows, features, order, n_windows, begin, end, lists, distances):
 
 
 @helper
-def _similarities(rows, weights, order, first, n_met, room, met):
-    """Cosines of the rows that meet, two by two; the square root of a count, times the word's weight, is a coordinate."""
+def _angles(rows, weights, norms, order, first, n_met, room, met):
+    """1 − the cosine of rows that meet, two by two; the square root of a count, times the word's weight, is a coordinate."""
+    none, one = np.float32(0.0), np.float32(1.0)
     for p in range(n_met):
         i = order[first + p]
-        norm = 0.0
         for at in range(rows.begins[i], rows.begins[i + 1]):
-            x = math.sqrt(rows.values[at]) * weights[rows.columns[at]]
-            room[rows.columns[at]] = x * weights[rows.columns[at]]
-            norm += x * x
-        met[p, p] = norm
+            j = rows.columns[at]
+            room[j] = np.float32(math.sqrt(rows.values[at])) * weights[j] * weights[j]
         for q in range(p + 1, n_met):
-            j = order[first + q]
-            dot = 0.0
-            for at in range(rows.begins[j], rows.begins[j + 1]):
-                y = room[rows.columns[at]]
-                if y > 0.0:
-                    dot += y * math.sqrt(rows.values[at])
-            met[p, q] = dot
+            other = order[first + q]
+            dot = none
+            for at in range(rows.begins[other], rows.begins[other + 1]):
+                x = room[rows.columns[at]]
+                if x > none:
+                    dot += x * np.float32(math.sqrt(rows.values[at]))
+            distance = one - dot / (norms[i] * norms[other]) if dot > none else one
+            met[p, q], met[q, p] = distance, distance
         for at in range(rows.begins[i], rows.begins[i + 1]):
-            room[rows.columns[at]] = 0.0
+            room[rows.columns[at]] = none
 
 
 @kernel
-def _meet_sparse(rows, features, order, n_windows, begin, end, lists, distances):
+def _meet_sparse(rows, weights, norms, order, n_windows, begin, end, lists, distances):
     """What :func:`_meet` does, of sparse rows, by the angle between them."""
-    rows, order, weights = borrowed(rows), borrowed(order), borrowed(features.scale)
+    rows, order, weights, norms = borrowed(rows), borrowed(order), borrowed(weights), borrowed(norms)
     lists, distances = borrowed(lists), borrowed(distances)
     n = len(lists)
     room = np.zeros(rows.n_features, np.float32)
-    met = np.empty((2 * _WINDOW, 2 * _WINDOW))
+    met = np.empty((2 * _WINDOW, 2 * _WINDOW), np.float32)
     for w in range(begin, end):
         first = w * n // n_windows
         n_met = (w + 1) * n // n_windows - first
-        _similarities(rows, weights, order, first, n_met, room, met)
+        _angles(rows, weights, norms, order, first, n_met, room, met)
         for p in range(n_met):
             i = order[first + p]
             for q in range(n_met):
-                if q != p:
-                    dot = met[p, q] if p < q else met[q, p]
-                    distance = np.float32(1.0)
-                    if dot > 0.0:
-                        distance = np.float32(1.0 - dot / math.sqrt(met[p, p] * met[q, q]))
-                    if distance < distances[i, 0]:
-                        _insert(lists[i, 1:], distances[i], order[first + q], distance)
+                if q != p and met[p, q] < distances[i, 0]:
+                    _insert(lists[i, 1:], distances[i], order[first + q], met[p, q])
 
 
 class Neighbours:
     """For every row, some of the rows nearest to it, in Euclidean distance over standardised columns.
 
-    Sparse rows are near when their angle is small, common words counting for little.
+    Sparse rows, of counts, are near when their angle is small, common words counting for little.
 
     Rows are sorted by hash codes, ``n_tables`` times with fresh functions, and each meets those that stand next to it: rows
-    that share the first bits of a code are near each other. Of all it has met it keeps the nearest. The cost grows with
-    the number of rows like that of sorting them. Lists are found without looking at a partition, so that moves may use them
-    as they use hash buckets: no probability of theirs enters a ratio.
+    that share the first bits of a code are near each other (the codes of sparse rows are two words, chosen by a weighted
+    MinHash: two texts on one subject share few of their words, but rare ones). Of all it has met it keeps the nearest. The
+    cost grows with the number of rows like that of sorting them. Lists are found without looking at a partition, so that
+    moves may use them as they use hash buckets: no probability of theirs enters a ratio.
 
     Parameters
     ----------
@@ -143,7 +140,7 @@ class Neighbours:
     n_neighbors : int, default=12
         Length of a list (n_rows − 1 if that is less).
     n_bits, n_tables : int, default=32 and 16
-        Bits of a code (1 to 64), and how many orders there are. More orders find nearer neighbours.
+        Bits of a code (1 to 64; not of sparse rows), and how many orders there are. More orders find nearer neighbours.
     random_state : None, int, SeedSequence, Generator or RandomState
         Where hash functions come from.
     n_jobs : int, optional
@@ -185,26 +182,35 @@ class Neighbours:
         self.lists[:, 0] = np.arange(n)
         self.lists[:, 1:] = -1
         if m > 0:
-            how: Any = {"center": "rows", "scale": True}
+            key = chain_keys(random_state, 1)[0]
+            distances = np.full((n, m), np.inf, np.float32)
             if isinstance(rows, SparseRows):
-                how = {"center": "mean", "scale": "idf"}
-            family = SignProjection(n_bits, 1, **how, random_state=chain_keys(random_state, 1)[0]).fit(rows)
-            self._fill(rows, family, n_tables, n_jobs)
+                self._fill_sparse(rows, key, n_tables, n_jobs, distances)
+            else:
+                self._fill_dense(rows, key, n_bits, n_tables, n_jobs, distances)
         begins = np.arange(n + 1, dtype=np.int64) * (1 + m)
         rows_themselves = np.arange(n, dtype=np.int32)[:, None]
         self.arrays = TableArrays(rows_themselves, begins, self.lists.ravel(), np.empty(0, np.int32))
 
-    def _fill(self, rows: Any, family: HashFamily, n_tables: int, n_jobs: int) -> None:
-        n, m = len(self.lists), self.lists.shape[1] - 1
-        sparse = isinstance(rows, SparseRows)
-        features: FeatureMap = column_map(rows, not sparse, "idf" if sparse else True, False)
-        distances = np.full((n, m), np.inf, np.float32)
-        n_windows = max(1, n // _WINDOW)
+    def _fill_dense(self, rows: Any, key: int, n_bits: int, n_tables: int, n_jobs: int, distances: np.ndarray) -> None:
+        family = SignProjection(n_bits, 1, center="rows", scale=True, random_state=key).fit(rows)
+        features = column_map(rows, True, True, False)
         for t in range(n_tables):
             order = np.argsort(family.redrawn(rows, t).codes(rows, n_jobs)[0]).astype(np.int32)
-            meet = partial(self._meet, rows, features, order, n_windows, distances)
-            in_threads(meet, range(0, n_windows, _WINDOWS), n_jobs)
+            self._in_windows(partial(_meet, rows, features, order), distances, n_jobs)
 
-    def _meet(self, rows: Any, features: FeatureMap, order: np.ndarray, n_windows: int, distances: np.ndarray, w: int) -> None:
-        run = _meet_sparse if isinstance(rows, SparseRows) else _meet
-        run(rows, features, order, n_windows, w, min(w + _WINDOWS, n_windows), self.lists, distances)
+    def _fill_sparse(self, rows: SparseRows, key: int, n_tables: int, n_jobs: int, distances: np.ndarray) -> None:
+        least, row, column = smallest_entry(rows)
+        if least < 0:
+            raise ValueError(f"X must hold counts ≥ 0 if it is sparse. Got {least:g} in row {row}, column {column} instead.")
+        orders = WordOrders(rows, key, n_jobs)
+        for t in range(n_tables):
+            self._in_windows(partial(_meet_sparse, rows, orders.weights, orders.norms, orders.order(t)), distances, n_jobs)
+
+    def _in_windows(self, meet: Callable[..., None], distances: np.ndarray, n_jobs: int) -> None:
+        n_windows = max(1, len(self.lists) // _WINDOW)
+        in_threads(
+            lambda w: meet(n_windows, w, min(w + _WINDOWS, n_windows), self.lists, distances),
+            range(0, n_windows, _WINDOWS),
+            n_jobs,
+        )
