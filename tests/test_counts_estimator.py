@@ -65,7 +65,7 @@ def test_words_and_rows_that_stand_for_clusters(documents, fitted):
             mine = np.asarray(X[fitted.labels_ == c].sum(axis=0)).ravel()
             assert all(mine[int(word.name)] > 0 for word in words)
     profile = (np.asarray(X[fitted.labels_ == 0].sum(axis=0)).ravel() + fitted.component_.concentration).max()
-    total = X[fitted.labels_ == 0].sum() + fitted.component_.concentration.sum()
+    total = X[fitted.labels_ == 0].sum() + 400 * fitted.component_.concentration
     assert fitted.top_words(1)[0][0].probability == pytest.approx(float(profile / total), rel=1e-9)
     for c, rows in enumerate(fitted.representatives(X, 4)):
         assert (fitted.labels_[rows] == c).all()

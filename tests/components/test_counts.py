@@ -215,7 +215,7 @@ def with_values(component, values):
 
 
 GRIDS = {
-    "multinomial": {"concentration": (dirichlet_multinomial.least_concentration(D), dirichlet_multinomial.MOST)},
+    "multinomial": {"concentration": (0.1, dirichlet_multinomial.MOST)},
     "poisson": {"shape": (gamma_poisson.LEAST, gamma_poisson.MOST), "rate": (gamma_poisson.LEAST, gamma_poisson.MOST)},
     "bernoulli": {"alpha": (beta_bernoulli.LEAST, beta_bernoulli.MOST), "beta": (beta_bernoulli.LEAST, beta_bernoulli.MOST)},
 }

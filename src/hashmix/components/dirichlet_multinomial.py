@@ -13,7 +13,6 @@ from hashmix.components.count_kernels import CountModel, log_factorials, rises_o
 from hashmix.components.count_rows import as_matrix
 from hashmix.components.counts import (
     CountComponent,
-    base_levels,
     histogram,
     quantiles,
     rise_of_pairs,
@@ -23,6 +22,7 @@ from hashmix.components.counts import (
 )
 from hashmix.components.learning import slice_within
 from hashmix.components.special import log_gamma_ratios
+from hashmix.hashing.rows import SparseRows
 from hashmix.validation import check_flag, check_vector
 
 __all__ = ["DirichletMultinomial", "MultinomialParameters"]
@@ -31,13 +31,13 @@ __all__ = ["DirichletMultinomial", "MultinomialParameters"]
 START, MOST = 3.0, 10.0
 
 
-def least_concentration(n_words: int) -> float:
-    """The least mean concentration that is learned: 0.1, or 500 in all where there are more than 5,000 words.
+def least_concentration(n_words: int, lengths: np.ndarray) -> float:
+    """The least concentration of a word that is learned: 0.1, but no more than 500, or ten rows' length, in all.
 
     This is where parsimony comes from. Words come in bursts and phrases, not one by one as the model has it; left free, the
-    concentration falls until every phrase is a cluster.
+    concentration falls until every phrase is a cluster. Long texts have more of them.
     """
-    return min(0.1, 500.0 / n_words)
+    return min(0.1, max(500.0, 10.0 * float(np.mean(lengths))) / n_words)
 
 
 class MultinomialParameters(NamedTuple):
@@ -58,7 +58,7 @@ class DirichletMultinomial(CountComponent):
         Of the Dirichlet prior, for every word. Small values mean clusters with few words each.
     learn : bool, default=False
         Whether the concentration is learned: a common factor of what is given, such that their mean is log-uniform between
-        0.1 and 10; where there are more than 5,000 words, between 500 / n_features and 10.
+        0.1 and 10; where there are many words, between max(500, 10 · mean length of a row) / n_features and 10.
 
     Examples
     --------
@@ -79,28 +79,23 @@ class DirichletMultinomial(CountComponent):
 
     @classmethod
     def from_data(cls, X: Any, learn: bool = False) -> DirichletMultinomial:
-        """Defaults: 0.3 for a word on average, or 1500 in all where there are more than 5,000.
-
-        Words get it in proportion to the square root of how often they occur in all. Were they all alike, clusters that have
-        nothing in common but common words would seem to belong together; in full proportion, rare words would tell too much.
+        """Defaults: 0.3 for a word, or less where there are many: three times the least that is learned.
 
         Examples
         --------
         >>> import hashmix as hm
-        >>> hm.components.DirichletMultinomial.from_data([[0, 1], [0, 2]]).concentration.round(2)
-        array([0.2, 0.4])
+        >>> hm.components.DirichletMultinomial.from_data([[0, 1], [0, 2]])
+        DirichletMultinomial(concentration=0.3)
         """
         rows = cls(1.0).rows(X)
-        weights = np.sqrt(base_levels(rows))
-        return cls(START * least_concentration(rows.n_features) * weights / weights.mean(), learn=learn)
+        return cls(round(START * least_concentration(rows.n_features, _lengths(rows)), 6), learn=learn)
 
     def model(self, X: Any) -> CountModel:
         rows = self.rows(X)
         d = rows.n_features
         each = check_vector("DirichletMultinomial", "concentration", self.concentration, d, positive=True)
         values, levels = np.unique(each, return_inverse=True)
-        lengths = quantiles(as_matrix(rows).sum(axis=1, dtype=np.int64))
-        numbers = log_factorials(), lengths
+        numbers = log_factorials(), _lengths(rows)
         return CountModel(0.0, float(each.sum()), levels.astype(np.int32), values, rises_of(values), *numbers)
 
     def learner(self, model: CountModel, X: Any) -> Learner | None:
@@ -118,7 +113,7 @@ class DirichletMultinomial(CountComponent):
                 return words(factor * model.values) - log_gamma_ratios(total + totals, totals).sum()
 
             mean = np.log(model.total / d)
-            low, high = np.log(least_concentration(d)), np.log(MOST)
+            low, high = np.log(least_concentration(d, model.lengths)), np.log(MOST)
             factor = float(np.exp(slice_within(log_density, mean, low, high, rng) - mean))
             values = factor * model.values
             return model._replace(total=factor * model.total, values=values, rises=rises_of(values))
@@ -167,3 +162,8 @@ class DirichletMultinomial(CountComponent):
         """Rows of lengths like those that were seen."""
         lengths = rng.choice(parameters.lengths, len(labels))
         return csr_array(rng.multinomial(lengths, parameters.probabilities[labels]))
+
+
+def _lengths(rows: SparseRows) -> np.ndarray:
+    """Lengths that rows have."""
+    return quantiles(as_matrix(rows).sum(axis=1, dtype=np.int64))
