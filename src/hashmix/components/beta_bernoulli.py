@@ -10,12 +10,12 @@ from scipy.sparse import csr_array
 from hashmix.compiling import borrowed, kernel
 from hashmix.components.bernoulli_kernels import BernoulliModel, rises_up_to
 from hashmix.components.contract import Learner
-from hashmix.components.count_rows import as_matrix
 from hashmix.components.counts import CountComponent, histogram, rise_of_pairs, sizes_and_words
 from hashmix.components.gaussian import table_length
 from hashmix.components.learning import slice_within
 from hashmix.components.sparse_table import count_at, n_places
 from hashmix.components.special import log_gamma_ratios
+from hashmix.hashing.rows import as_matrix
 from hashmix.validation import check_flag, check_number
 
 __all__ = ["BetaBernoulli"]

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from hashmix.hashing.rows import SparseRows, sparse_rows
 from hashmix.validation import bad_parameter, not_finite
 
-__all__ = ["CountRow", "as_counts", "as_matrix"]
+__all__ = ["CountRow", "as_counts"]
 
 #: Entries looked at in one go.
 _BLOCK = 1 << 22
@@ -103,8 +103,3 @@ def _largest_column_sum(matrix: Any) -> float:
         block = slice(start, start + _BLOCK)
         sums += np.bincount(matrix.indices[block], matrix.data[block], matrix.shape[1])
     return float(sums.max())
-
-
-def as_matrix(rows: SparseRows) -> csr_array:
-    """Sparse rows as a SciPy matrix that shares their memory."""
-    return csr_array((rows.values, rows.columns, rows.begins), shape=(len(rows.begins) - 1, rows.n_features))

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array, hstack
 
 from hashmix.compiling import borrowed, kernel
 from hashmix.components.contract import Component
-from hashmix.components.count_rows import as_counts, as_matrix
+from hashmix.components.count_rows import as_counts
 from hashmix.components.sparse_table import SparseTable, count_at, n_places, word_at
 from hashmix.components.special import log_gamma_ratios
-from hashmix.hashing.rows import SparseRows
+from hashmix.hashing.rows import SparseRows, as_matrix
 
 __all__ = [
     "CountComponent",

@@ -10,7 +10,6 @@ from scipy.special import gammaln
 
 from hashmix.components.contract import Learner
 from hashmix.components.count_kernels import CountModel, log_factorials, rises_of
-from hashmix.components.count_rows import as_matrix
 from hashmix.components.counts import (
     CountComponent,
     histogram,
@@ -22,7 +21,7 @@ from hashmix.components.counts import (
 )
 from hashmix.components.learning import slice_within
 from hashmix.components.special import log_gamma_ratios
-from hashmix.hashing.rows import SparseRows
+from hashmix.hashing.rows import ROW_BLOCK, SparseRows, as_matrix
 from hashmix.validation import check_flag, check_vector
 
 __all__ = ["DirichletMultinomial", "MultinomialParameters"]
@@ -166,4 +165,6 @@ class DirichletMultinomial(CountComponent):
 
 def _lengths(rows: SparseRows) -> np.ndarray:
     """Lengths that rows have."""
-    return quantiles(as_matrix(rows).sum(axis=1, dtype=np.int64))
+    matrix = as_matrix(rows)
+    blocks = range(0, matrix.shape[0], ROW_BLOCK)
+    return quantiles(np.concatenate([matrix[start : start + ROW_BLOCK].sum(axis=1, dtype=np.int64) for start in blocks]))

@@ -10,7 +10,6 @@ from scipy.special import gammaln
 
 from hashmix.components.contract import Learner
 from hashmix.components.count_kernels import CountModel, log_factorials, rises_of
-from hashmix.components.count_rows import as_matrix
 from hashmix.components.counts import (
     CountComponent,
     base_levels,
@@ -21,6 +20,7 @@ from hashmix.components.counts import (
     sum_rises,
 )
 from hashmix.components.learning import slice_within
+from hashmix.hashing.rows import as_matrix
 from hashmix.validation import check_flag, check_number, check_vector
 
 __all__ = ["GammaPoisson"]

@@ -80,10 +80,13 @@ class SparseTable(NamedTuple):
         return bigger
 
     def roomier(self) -> SparseTable:
-        """The same clusters in a longer pool, without the gaps there were."""
-        kept = self.bits >= 0
-        longest = 1 << int(self.counters[_MOST_BITS])
-        length = int((1 << self.bits[kept]).sum() * 5 // 4) + 2 * _ROOM * longest
+        """The same clusters in a longer pool, without the gaps there were if these were many."""
+        in_use = int((1 << self.bits[self.bits >= 0]).sum())
+        length = in_use * 5 // 4 + 2 * _ROOM * (1 << int(self.counters[_MOST_BITS]))
+        if 4 * in_use > 3 * self.counters[_END]:
+            # In place, for two pools at once would be most of the memory a chain takes; nothing else refers to this one.
+            self.entries.resize((max(length, len(self.entries) * 5 // 4), 2), refcheck=False)
+            return self
         bigger = self._replace(
             begins=self.begins.copy(),
             entries=np.empty((length, 2), np.int32),

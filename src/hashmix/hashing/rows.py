@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array
 
 from hashmix.compiling import hot_helper, implements
 from hashmix.validation import as_rows, bad_parameter, not_finite
@@ -20,6 +20,7 @@ __all__ = [
     "SparseRows",
     "all_features",
     "as_hashable",
+    "as_matrix",
     "as_row_groups",
     "as_row_pair",
     "column_map",
@@ -129,9 +130,15 @@ def first_rows(rows: Any, n: int) -> Any:
 def take_rows(rows: Any, chosen: np.ndarray) -> Any:
     """Some rows of a matrix or of sparse rows."""
     if isinstance(rows, SparseRows):
-        matrix = csr_matrix((rows.values, rows.columns, rows.begins), shape=(n_rows(rows), rows.n_features))[chosen]
+        matrix = as_matrix(rows)[chosen]
         return sparse_rows(matrix.data, matrix.indices, matrix.indptr, rows.n_features)
     return rows[chosen]
+
+
+def as_matrix(rows: SparseRows) -> csr_array:
+    """Sparse rows as a SciPy matrix that shares their memory (SciPy wants indices of one type, or it copies them)."""
+    begins = rows.begins.astype(np.int32) if len(rows.columns) < 2**31 else rows.begins
+    return csr_array((rows.values, rows.columns, begins), shape=(n_rows(rows), rows.n_features))
 
 
 def smallest_entry(rows: DenseRows | SparseRows) -> tuple[float, int, int]:

@@ -100,4 +100,3 @@ class WordOrders:
     def _in_blocks(self, work: Any) -> None:
         n = n_rows(self.rows)
         in_threads(lambda begin: work(begin, min(begin + _BLOCK, n)), range(0, n, _BLOCK), self.n_jobs)
-
