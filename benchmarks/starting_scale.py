@@ -1,9 +1,10 @@
 """Whether the number of clusters hinges on the scale a component starts from, learned or fixed.
 
-    python benchmarks/starting_scale.py [--quick] [--sets a3,d31,pendigits] [--data ../shared/data]
+    python benchmarks/starting_scale.py [--quick] [--sets a3,d31,pendigits] [--data ../shared/data] [--name starting_scale]
 
-For each set and each factor on the default scale, the clusters of the point estimate: with hyperparameters learned from
-there on, and with the same hyperparameters fixed. Prints one table, writes benchmarks/results/starting_scale.json and .png.
+For each set and each factor on the default scale (of counts, the concentration of words), the clusters of the point
+estimate: with hyperparameters learned from there on, and with the same hyperparameters fixed. Prints one table, writes
+benchmarks/results/NAME.json and .png.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from report import write_picture, write_results
+from scipy.sparse import csr_matrix
 
 import hashmix as hm
 from hashmix.components import resolve_component
@@ -25,7 +27,8 @@ FACTORS = [0.01, 0.1, 1.0, 10.0, 100.0]
 
 def clusters(X, factor, learn, n_warmup):
     component = copy(resolve_component("auto", X))
-    setattr(component, component.scale_name, factor * getattr(component, component.scale_name))
+    name = getattr(component, "scale_name", "concentration")
+    setattr(component, name, factor * getattr(component, name))
     component.learn = learn
     model = hm.SplitMergeMixture(component, n_warmup=n_warmup, random_state=0).fit(X)
     return model.n_clusters_
@@ -35,6 +38,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default="a3,d31,pendigits")
     parser.add_argument("--data", default="../shared/data", help="the folder of the real sets")
+    parser.add_argument("--name", default="starting_scale", help="of the results")
     parser.add_argument("--quick", action="store_true", help="fewer sweeps, and three factors")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -47,13 +51,17 @@ def main():
             print(f"{name} is left out: there is no file {path}.")
             continue
         with np.load(path) as file:
-            X, y = file["X"].astype(np.float64), file["y"]
+            if "X" in file:
+                X = file["X"].astype(np.float64)
+            else:
+                X = csr_matrix((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
+            y = file["y"]
         results[name] = {"true K": len(np.unique(y[y >= 0]))}
         for kind, learn in (("learned", True), ("fixed", False)):
             found = [clusters(X, factor, learn, 50 if args.quick else 200) for factor in factors]
             results[name][kind] = found
             print(f"{name:16s}{results[name]['true K']:8d}{kind:>10s}" + "".join(f"{k:8d}" for k in found), flush=True)
-    write_results("starting_scale", results)
+    write_results(args.name, results)
     sets = [name for name in results if name != "factors"]
     figure = Figure(figsize=(4.0 * len(sets), 3.4), layout="constrained")
     for axis, name in zip(np.atleast_1d(figure.subplots(1, len(sets))), sets, strict=True):
@@ -62,7 +70,7 @@ def main():
         axis.axhline(results[name]["true K"], color="0.7", lw=1, zorder=0, label="classes")
         axis.set(title=name, xscale="log", yscale="log", xlabel="starting scale, × default", ylabel="clusters")
         axis.legend(frameon=False)
-    write_picture("starting_scale", figure)
+    write_picture(args.name, figure)
 
 
 if __name__ == "__main__":
