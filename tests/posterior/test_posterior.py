@@ -8,7 +8,7 @@ from arviz_stats.base import array_stats
 
 import hashmix as hm
 from hashmix.posterior import Posterior
-from hashmix.posterior.diagnostics import ess, rhat
+from hashmix.posterior.diagnostics import ess, ess_tail, rhat
 from hashmix.posterior.losses import pairwise_losses
 
 
@@ -44,11 +44,15 @@ def test_losses_against_their_definitions():
 
 
 @pytest.mark.parametrize(("loss", "slow"), [("vi", slow_vi), ("binder", slow_binder)])
-def test_point_estimate_is_the_best_draw(posterior, loss, slow):
+def test_estimate_and_best_draw(posterior, loss, slow):
     draws = posterior.labels.reshape(-1, 25)
     expected = [np.mean([slow(a, b) for b in draws]) for a in draws]
+    best = posterior.labels[posterior.point_estimate_draw(loss)]
+    assert np.mean([slow(best, b) for b in draws]) == pytest.approx(min(expected))
     estimate = posterior.point_estimate(loss)
-    assert np.mean([slow(estimate, b) for b in draws]) == pytest.approx(min(expected))
+    assert np.mean([slow(estimate, b) for b in draws]) <= min(expected) + 1e-12
+    assert posterior.expected_loss(estimate, loss) == pytest.approx(np.mean([slow(estimate, b) for b in draws]))
+    assert np.array_equal(estimate, posterior.point_estimate(loss))
 
 
 def test_map_and_unknown_loss(posterior):
@@ -85,6 +89,8 @@ def test_diagnostics_equal_arviz(shape, kind):
     elif kind == "shifted":
         x += np.arange(shape[0])[:, None]
     assert ess(x) == pytest.approx(float(array_stats.ess(x, chain_axis=0, draw_axis=1, method="bulk")), rel=1e-6)
+    tail = array_stats.ess(x, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95))
+    assert ess_tail(x) == pytest.approx(float(tail), rel=1e-6)
     if shape[0] > 1:  # ArviZ gives no R̂ of a single chain
         assert rhat(x) == pytest.approx(float(array_stats.rhat(x, chain_axis=0, draw_axis=1)), rel=1e-9)
 

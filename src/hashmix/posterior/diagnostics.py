@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-__all__ = ["ess", "rhat"]
+__all__ = ["ess", "ess_tail", "rhat"]
 
 
 def _split(chains: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ def rhat(chains: np.ndarray) -> float:
     True
     """
     chains = np.asarray(chains, dtype=np.float64)
-    if chains.shape[1] < 4 or not np.isfinite(chains).all() or np.ptp(chains) == 0.0:
+    if not _varies(chains):
         return float("nan")
     halves = _split(chains)
     folded = np.abs(halves - np.median(halves))
@@ -71,9 +71,31 @@ def ess(chains: np.ndarray) -> float:
     True
     """
     chains = np.asarray(chains, dtype=np.float64)
-    if chains.shape[1] < 4 or not np.isfinite(chains).all() or np.ptp(chains) == 0.0:
+    return _plain_ess(_rank_normalise(_split(chains))) if _varies(chains) else float("nan")
+
+
+def ess_tail(chains: np.ndarray) -> float:
+    """Tail effective sample size of a scalar: the smaller of those of being below its 5 % and its 95 % quantile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.diagnostics import ess_tail
+    >>> 1000 < ess_tail(np.random.default_rng(0).normal(size=(4, 500))) < 2600
+    True
+    """
+    chains = np.asarray(chains, dtype=np.float64)
+    if not _varies(chains):
         return float("nan")
-    z = _rank_normalise(_split(chains))
+    below = [(chains <= np.quantile(chains, q)).astype(np.float64) for q in (0.05, 0.95)]
+    return min(_plain_ess(_split(each)) if _varies(each) else float(chains.size) for each in below)
+
+
+def _varies(chains: np.ndarray) -> bool:
+    return bool(chains.shape[1] >= 4 and np.isfinite(chains).all() and np.ptp(chains) > 0.0)
+
+
+def _plain_ess(z: np.ndarray) -> float:
     m, n = z.shape
     covariance = _autocovariance(z)
     within = covariance[:, 0].mean() * n / (n - 1.0)

@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from hashmix.partition import canonical_labels
 from hashmix.posterior.diagnostics import ess, rhat
-from hashmix.posterior.losses import pairwise_losses
-from hashmix.validation import check_choice
+from hashmix.posterior.losses import loss_to, pairwise_losses
+from hashmix.posterior.matching import CredibleBall, credible_ball, match_clusters, row_certainty, table_of
+from hashmix.posterior.search import least_expected_loss
+from hashmix.posterior.tables import DRAWS_FOR_CLUSTERS, cluster_table, move_table, summary_table
+from hashmix.posterior.verdict import verdict
+from hashmix.validation import bad_parameter, check_choice, check_integer, check_number
 
 __all__ = ["Posterior"]
 
 #: Draws that expected losses are averaged over, spread evenly over all draws when there are more; fewer, but at least 20,
 #: where comparing all pairs of them would mean looking at more rows than this.
 _DRAWS_FOR_LOSS, _ROWS_FOR_LOSS = 200, 2e8
+#: Labels (rows × draws) the search for an estimate looks at, at most: of more draws, some are left out.
+_LABELS_FOR_ESTIMATE = 200_000_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -62,6 +69,8 @@ class Posterior:
     hyperparameters: dict[str, np.ndarray]
     move_stats: dict[str, dict[str, np.ndarray]]
     settings: dict[str, Any]
+    #: Answers that took long, kept.
+    _known: dict[Any, Any] = field(default_factory=dict)
 
     SCALARS: ClassVar = ("n_clusters", "log_joint", "log_likelihood", "concentration", "seconds")
     MOVE_FIELDS: ClassVar = ("proposed", "accepted", "splits_proposed", "splits_accepted", "work", "seconds")
@@ -143,25 +152,244 @@ class Posterior:
         values, counts = np.unique(self.n_clusters, return_counts=True)
         return {int(value): float(count) / self.n_clusters.size for value, count in zip(values, counts, strict=True)}
 
-    def point_estimate(self, loss: str = "vi") -> np.ndarray:
+    def point_estimate(self, loss: str = "vi", seed: int = 0) -> np.ndarray:
         """One partition to stand for the posterior: labels of shape (n_samples,).
 
         Parameters
         ----------
         loss : {"vi", "binder", "map"}, default="vi"
-            The draw with the least expected variation of information or Binder loss to the draws (to 200 of them,
-            evenly spread over all chains, when there are more; to fewer from 10,000 rows on, 63 at 100,000), or the draw
-            with the highest log joint.
+            Search for the partition with the least expected variation of information or Binder loss to the draws (it starts
+            from the best draw and from random orders of the rows, and never returns anything worse than that draw); or take
+            the draw with the highest log joint.
+        seed : int, default=0
+            Of the search.
 
         Examples
         --------
         >>> import numpy as np, hashmix as hm
         >>> X = np.array([[0.0], [0.1], [8.0], [8.1]])
         >>> posterior = hm.sample(X, hm.components.DiagonalGaussian(4.0, 0.1, 2.0, 0.1), n_draws=50, random_state=0)
-        >>> posterior.point_estimate("map")
+        >>> posterior.point_estimate()
         array([0, 0, 1, 1], dtype=int32)
         """
-        return self.labels[self.point_estimate_draw(loss)].copy()
+        best = self.labels[self.point_estimate_draw(loss)]
+        if loss != "map":
+            key = loss, check_integer("point_estimate", "seed", seed, low=0)
+            if key not in self._known:
+                draws = self.spread(max(1, _LABELS_FOR_ESTIMATE // self.n_samples))
+                self._known[key] = least_expected_loss(draws, best, loss == "vi", seed)
+            best = self._known[key]
+        return canonical_labels(best.astype(np.int32), int(best.max()) + 1)[0]
+
+    def expected_loss(self, labels: Any, loss: str = "vi") -> float:
+        """The mean distance of a partition to the draws: variation of information in nats, or Binder's loss.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.eye(4), n_draws=10, random_state=0)
+        >>> posterior.expected_loss(posterior.point_estimate()) <= posterior.expected_loss([0, 1, 2, 3])
+        True
+        """
+        return float(self._distances(self._as_partition(labels), loss).mean())
+
+    def credible_ball(self, labels: Any = None, loss: str = "vi", level: float = 0.95) -> CredibleBall:
+        """The draws nearest to a partition (the point estimate, by default) that make up ``level`` of the posterior.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(20, 2)), n_draws=40, random_state=0)
+        >>> ball = posterior.credible_ball(level=0.9)
+        >>> bool((ball.distances <= ball.radius).mean() >= 0.9)
+        True
+        """
+        level = check_number("credible_ball", "level", level)
+        if level > 1.0:
+            raise bad_parameter("credible_ball", "level", "a number above 0, at most 1", level)
+        labels = self.point_estimate(loss) if labels is None else self._as_partition(labels)
+        return credible_ball(self._distances(labels, loss), self.n_clusters, level)
+
+    def certainty(self, labels: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """For every row, the probability that it is in its cluster of a partition (the point estimate), and the entropy.
+
+        Draws' clusters are matched with the partition's; of more than 200 draws, 200 are looked at. The entropy, in nats, is
+        that of the cluster a row is in: 0 where all draws agree.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(20, 2)), n_draws=40, random_state=0)
+        >>> probability, entropy = posterior.certainty()
+        >>> probability.shape, bool((entropy >= 0).all())
+        ((20,), True)
+        """
+        labels = self.point_estimate() if labels is None else self._as_partition(labels)
+        draws = self.spread(_DRAWS_FOR_LOSS)
+        k, k_draws = int(labels.max()) + 1, int(self.n_clusters.max())
+        matches = np.stack([match_clusters(table_of(labels, draw, (k, k_draws))) for draw in draws])
+        return row_certainty(labels, draws, matches)
+
+    def co_clustering(self, rows: Any = 200, seed: int = 0) -> np.ndarray:
+        """How often each two of some rows are in one cluster: a matrix of shares of the draws.
+
+        Parameters
+        ----------
+        rows : int or array of int, default=200
+            The rows, or how many to choose at random (they come in increasing order).
+        seed : int, default=0
+            For choosing them.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.eye(4), n_draws=10, random_state=0)
+        >>> posterior.co_clustering([0, 3]).diagonal().tolist()
+        [1.0, 1.0]
+        """
+        if isinstance(rows, (int, np.integer)):
+            n = min(check_integer("co_clustering", "rows", rows, low=1), self.n_samples)
+            rows = np.sort(np.random.default_rng(seed).choice(self.n_samples, n, replace=False))
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= self.n_samples:
+            raise bad_parameter(
+                "co_clustering", "rows", f"a number of rows, or row numbers from 0 to {self.n_samples - 1}", rows
+            )
+        together = np.zeros((len(rows), len(rows)))
+        for draw in self.each_draw():
+            mine = draw[rows]
+            together += mine[:, None] == mine
+        return together / self.n_clusters.size
+
+    def scalars(self) -> dict[str, np.ndarray]:
+        """What convergence is judged by: numbers that do not depend on how clusters are numbered, of shape (chain, draw).
+
+        Number of clusters, log joint, log likelihood, entropy of the sizes, size of the largest cluster, concentration, what
+        was learned of the component, and the distance to a partition that does not depend on the draws' order (the best draw).
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.eye(4), n_draws=10, n_chains=2, random_state=0)
+        >>> posterior.scalars()["entropy"].shape
+        (2, 10)
+        """
+        if "scalars" not in self._known:
+            entropy, largest = np.empty(self.n_clusters.shape), np.empty(self.n_clusters.shape)
+            for (c, d), draw in zip(np.ndindex(*self.n_clusters.shape), self.each_draw(), strict=True):
+                sizes = np.bincount(draw)
+                shares = sizes[sizes > 0] / self.n_samples
+                entropy[c, d], largest[c, d] = -(shares * np.log(shares)).sum(), sizes.max()
+            out = {name: getattr(self, name).astype(np.float64) for name in ("n_clusters", "log_joint", "log_likelihood")}
+            out |= {"entropy": entropy, "largest_cluster": largest, "concentration": self.concentration}
+            for name, values in self.hyperparameters.items():
+                flat = values.reshape(*self.n_clusters.shape, -1)
+                out |= {name if flat.shape[2] == 1 else f"{name}[{j}]": flat[:, :, j] for j in range(flat.shape[2])}
+            reference = self.labels[self.point_estimate_draw()]
+            out["distance"] = self._distances(reference, "vi")
+            self._known["scalars"] = out
+        return self._known["scalars"]
+
+    def summary(self, level: float = 0.9) -> Any:
+        """Mean, standard deviation, interval, bulk and tail effective sample size and R̂ of all :meth:`scalars`: a DataFrame.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.eye(4), n_draws=10, n_chains=2, random_state=0)
+        >>> posterior.summary().columns.tolist()
+        ['mean', 'sd', '5.0%', '95.0%', 'ess_bulk', 'ess_tail', 'rhat']
+        """
+        return summary_table(self.scalars(), _check_level("summary", level))
+
+    def moves(self) -> Any:
+        """What each move proposed, had accepted and cost: a DataFrame with a line a move.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> hm.sample(np.eye(4), moves="gibbs", n_draws=10, random_state=0).moves().index.tolist()
+        ['Gibbs']
+        """
+        return move_table(self.move_stats)
+
+    def clusters(self, X: Any = None, labels: Any = None, feature_names: Any = None, level: float = 0.9) -> Any:
+        """The clusters of a partition (the point estimate, by default) with intervals: a DataFrame with a line a cluster.
+
+        Sizes and weights; ``matched``, the share of draws that have a cluster like it; ``agreement``, the mean share of rows
+        it has in common with that; given the data, means with intervals and standard deviations of every column, or the words
+        that tell most if X is sparse.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> X = np.array([[0.0], [0.1], [8.0], [8.1]])
+        >>> posterior = hm.sample(X, hm.components.DiagonalGaussian(4.0, 0.1, 2.0, 0.1), n_draws=50, random_state=0)
+        >>> posterior.clusters(X, feature_names=["height"])["height"].round(2).tolist()
+        [0.05, 8.05]
+        """
+        level = _check_level("clusters", level)
+        labels = self.point_estimate() if labels is None else self._as_partition(labels)
+        names: list[str] = []
+        if X is not None:
+            X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+            if X.ndim != 2 or X.shape[0] != self.n_samples:
+                raise bad_parameter("clusters", "X", f"the {self.n_samples} rows that were clustered", f"shape {X.shape}")
+            names = [str(name) for name in (range(X.shape[1]) if feature_names is None else feature_names)]
+            if len(names) != X.shape[1]:
+                raise bad_parameter("clusters", "feature_names", f"{X.shape[1]} names", f"{len(names)} names")
+        return cluster_table(self.spread(DRAWS_FOR_CLUSTERS), labels, X, names, level)
+
+    def verdict(self) -> str:
+        """Whether the draws can be trusted, in plain words, and what to do if not.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> hm.sample(np.eye(4), n_draws=10, random_state=0).verdict()
+        'Too few draws to judge: 10 a chain. Run longer.'
+        """
+        return verdict(self)
+
+    def each_draw(self) -> Iterator[np.ndarray]:
+        """The draws' labels one after the other, chain by chain.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> len(list(hm.sample(np.eye(4), n_draws=10, random_state=0).each_draw()))
+        10
+        """
+        for c, d in np.ndindex(self.n_chains, self.n_draws):
+            yield np.asarray(self.labels[c, d])
+
+    def spread(self, most: int) -> np.ndarray:
+        """At most so many draws, evenly spread over all: labels of shape (draw, n_samples).
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> hm.sample(np.eye(4), n_draws=10, random_state=0).spread(3).shape
+        (3, 4)
+        """
+        total = self.n_chains * self.n_draws
+        if most >= total and isinstance(self.labels, np.ndarray) and self.labels.flags.c_contiguous:
+            return self.labels.reshape(total, self.n_samples)
+        chosen = np.unique(np.linspace(0, total - 1, min(total, most)).round().astype(int))
+        return np.stack([self.labels[divmod(int(draw), self.n_draws)] for draw in chosen])
+
+    def _as_partition(self, labels: Any) -> np.ndarray:
+        labels = np.asarray(labels)
+        if labels.shape != (self.n_samples,) or labels.dtype.kind not in "iu":
+            raise bad_parameter("Posterior", "labels", f"{self.n_samples} integers", labels)
+        return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+
+    def _distances(self, labels: np.ndarray, loss: str) -> np.ndarray:
+        """The distance of every draw to a partition with labels 0, 1, …, (chain, draw)."""
+        check_choice("Posterior", "loss", loss, ["vi", "binder"])
+        k = max(int(self.n_clusters.max()), int(labels.max()) + 1)
+        out = [loss_to(labels, draw, k, loss == "vi") for draw in self.each_draw()]
+        return np.array(out).reshape(self.n_clusters.shape)
 
     def point_estimate_draw(self, loss: str = "vi") -> tuple[int, int]:
         """Which draw the point estimate is: its chain and its number.
@@ -175,13 +403,13 @@ class Posterior:
         True
         """
         check_choice("point_estimate", "loss", loss, ["vi", "binder", "map"])
-        draws = self.labels.reshape(-1, self.n_samples)
         log_joint = self.log_joint.ravel()
         if loss == "map":
             return divmod(int(np.argmax(log_joint)), self.n_draws)
         most = int(np.clip(np.sqrt(2 * _ROWS_FOR_LOSS / self.n_samples), 20, _DRAWS_FOR_LOSS))
-        chosen = np.unique(np.linspace(0, len(draws) - 1, min(len(draws), most)).round().astype(int))
-        losses = pairwise_losses(np.ascontiguousarray(draws[chosen]), int(self.n_clusters.max()), loss == "vi").mean(axis=1)
+        total = self.n_chains * self.n_draws
+        chosen = np.unique(np.linspace(0, total - 1, min(total, most)).round().astype(int))
+        losses = pairwise_losses(self.spread(most), int(self.n_clusters.max()), loss == "vi").mean(axis=1)
         best = chosen[losses <= losses.min() + 1e-12]
         return divmod(int(best[np.argmax(log_joint[best])]), self.n_draws)
 
@@ -226,8 +454,8 @@ class Posterior:
         """
         arrays = {"labels": self.labels, **{name: getattr(self, name) for name in self.SCALARS}}
         for m, fields in enumerate(self.move_stats.values()):
-            for field, values in fields.items():
-                arrays[f"move_{m}_{field}"] = values
+            for what, values in fields.items():
+                arrays[f"move_{m}_{what}"] = values
         arrays.update({f"hyperparameter_{name}": values for name, values in self.hyperparameters.items()})
         about = {
             "format": "hashmix-posterior-1",
@@ -295,3 +523,10 @@ class Posterior:
         width = max(10, *(len(label) for label, _ in lines))
         hat = "\u0302"  # a character of R̂ that takes no room
         return "\n".join([title] + [f"  {label.ljust(width + label.count(hat))} {text}" for label, text in lines])
+
+
+def _check_level(owner: str, level: Any) -> float:
+    level = check_number(owner, "level", level)
+    if level >= 1.0:
+        raise bad_parameter(owner, "level", "a number between 0 and 1", level)
+    return level

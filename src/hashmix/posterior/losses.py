@@ -8,7 +8,7 @@ import numpy as np
 
 from hashmix.compiling import helper, kernel
 
-__all__ = ["pairwise_losses"]
+__all__ = ["loss_to", "pairwise_losses"]
 
 
 @helper
@@ -70,3 +70,19 @@ def pairwise_losses(draws, n_labels, by_information):
             loss = (own[a] + own[b] - 2.0 * shared) / (n if by_information else float(n) * n)
             out[a, b] = out[b, a] = max(loss, 0.0)
     return out
+
+
+@kernel
+def loss_to(labels, draw, n_labels, by_information):
+    """The loss between two partitions with labels 0 … n_labels − 1, as in :func:`pairwise_losses`."""
+    n = len(labels)
+    order = np.empty(n, np.int64)
+    starts = np.empty(n_labels + 2, np.int64)
+    counts = np.zeros(n_labels, np.int64)
+    seen = np.empty(n_labels, np.int64)
+    _members_by_label(draw, order, starts)
+    loss = _overlap(order, starts, draw, counts, seen, by_information)
+    loss -= 2.0 * _overlap(order, starts, labels, counts, seen, by_information)
+    _members_by_label(labels, order, starts)
+    loss += _overlap(order, starts, labels, counts, seen, by_information)
+    return max(loss, 0.0) / (n if by_information else float(n) * n)
