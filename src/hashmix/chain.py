@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +15,14 @@ from hashmix.posterior import Posterior
 from hashmix.rng import numpy_generator, stream
 from hashmix.state import State
 
-__all__ = ["Chain", "move_names"]
+if TYPE_CHECKING:
+    from hashmix.runs import RunFolder
+
+__all__ = ["Chain", "leaves", "move_names"]
+
+
+#: A chain's state is built anew from its labels whenever it has made so many sweeps: there, it can be taken up again.
+_SWEEPS_PER_REBUILD = 20
 
 
 class Chain:
@@ -29,6 +38,7 @@ class Chain:
         n_warmup: int,
         thin: int,
         begin: float,
+        run: RunFolder | None = None,
     ) -> None:
         self.number, self.key, self.state, self.schedule = number, key, state, schedule
         self.record, self.n_warmup, self.thin, self.begin = record, n_warmup, thin, begin
@@ -39,6 +49,7 @@ class Chain:
         self.tuner = Tuner(schedule, state)
         self.since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
         self.total_sweeps = n_warmup + thin * record.n_draws
+        self.run = run
 
     def sweep(self, stop: threading.Event) -> None:
         """One sweep, and the draw it may end in; left in the middle when told to stop."""
@@ -70,6 +81,47 @@ class Chain:
         self.sweeps += 1
         if self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
             self.write_draw()
+        if self.sweeps % _SWEEPS_PER_REBUILD == 0:
+            state.rebuild()
+            self._checkpoint(now=False)
+        if self.run is not None and self.sweeps >= self.total_sweeps:
+            self.run.write(self.number, self.kept, [int(self.kept["draws"]), self.draws], now=True)
+
+    def _checkpoint(self, now: bool) -> None:
+        if self.run is not None:
+            self.kept = self.snapshot()
+            self.run.write(self.number, self.kept, [self.draws], now)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """What a chain that goes on from here must know."""
+        return {
+            "labels": self.state.labels(),
+            "concentration": np.array(self.state.concentration),
+            "sweeps": np.array(self.sweeps),
+            "draws": np.array(self.draws),
+            "tuner": self.tuner.snapshot(),
+            "since_draw": self.since_draw.copy(),
+            "seconds": np.array(time.perf_counter() - self.begin),
+            **{f"model_{k}": np.asarray(leaf) for k, leaf in enumerate(leaves(self.state.model))},
+        }
+
+    def begin_run(self) -> None:
+        """Go on from the last checkpoint of the run folder, if there is one; write the first if not."""
+        assert self.run is not None
+        kept = self.run.restore(self.number)
+        if kept is None:
+            self._checkpoint(now=True)
+            return
+        n_leaves = sum(1 for _ in leaves(self.state.model))
+        model = _with_leaves(self.state.model, iter([kept[f"model_{k}"] for k in range(n_leaves)]))
+        self.state.restore(kept["labels"], float(kept["concentration"]), model)
+        self.sweeps, self.draws = int(kept["sweeps"]), int(kept["draws"])
+        self.tuner.restore(kept["tuner"])
+        self.since_draw[:] = kept["since_draw"]
+        self.begin -= float(kept["seconds"])
+        self.kept = self.snapshot()
+        if kept["finished"]:
+            self.sweeps, self.draws = self.total_sweeps, self.record.n_draws
 
     def write_draw(self) -> None:
         """Record the state as it is."""
@@ -87,6 +139,34 @@ class Chain:
                 record.move_stats[name][field][here] = value
         self.since_draw[:] = 0
         self.draws += 1
+
+
+def leaves(model: Any) -> Iterator[Any]:
+    """The arrays and numbers in a model: a tuple of these, and of tuples like it.
+
+    Examples
+    --------
+    >>> from hashmix.chain import leaves
+    >>> list(leaves((1.0, (2, 3.0))))
+    [1.0, 2, 3.0]
+    """
+    for part in model:
+        if isinstance(part, tuple):
+            yield from leaves(part)
+        else:
+            yield part
+
+
+def _with_leaves(model: Any, leaves: Iterator[np.ndarray]) -> Any:
+    """A model like this one with other arrays and numbers."""
+    parts = []
+    for part in model:
+        if isinstance(part, tuple):
+            parts.append(_with_leaves(part, leaves))
+        else:
+            leaf = next(leaves)
+            parts.append(leaf.astype(part.dtype) if isinstance(part, np.ndarray) else type(part)(leaf))
+    return type(model)(*parts)
 
 
 def move_names(schedule: Schedule) -> list[str]:

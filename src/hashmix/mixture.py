@@ -78,6 +78,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         Where randomness comes from.
     progress : bool, default=False
         Show a progress bar (needs tqdm).
+    run_dir : path, optional
+        A folder to keep draws and checkpoints in: a fit that was killed goes on from there; see :func:`hashmix.sample`.
 
     Attributes
     ----------
@@ -128,6 +130,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
+        run_dir: Any = None,
     ) -> None:
         self.component = component
         self.prior = prior
@@ -141,6 +144,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
+        self.run_dir = run_dir
 
     # ---- fitting -------------------------------------------------------------------------------------------------------
 
@@ -183,6 +187,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
             max_seconds=self.max_seconds,
             n_jobs=self.n_jobs,
             progress=self.progress,
+            run_dir=self.run_dir,
         )
         draw = self.posterior_.point_estimate_draw()
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 import time
 import warnings
@@ -12,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.chain import Chain, move_names
+from hashmix.chain import Chain, leaves, move_names
 from hashmix.components import Component, prepare
 from hashmix.first_states import first_states
 from hashmix.hashing.chain_tables import ChainTables
@@ -22,6 +24,7 @@ from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.progress import progress_bar
 from hashmix.rng import chain_keys
+from hashmix.runs import RunFolder, fingerprint, known_keys
 from hashmix.starts import check_starts
 from hashmix.validation import check_integer, check_n_jobs, check_number
 
@@ -43,6 +46,7 @@ def sample(
     max_seconds: float | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
+    run_dir: str | os.PathLike | None = None,
 ) -> Posterior:
     """Draw partitions of the rows of X from their posterior.
 
@@ -83,6 +87,10 @@ def sample(
         Threads to run chains, and to hash, in; None or -1 for one per processor. Does not change the result.
     progress : bool, default=False
         Show a progress bar (needs tqdm).
+    run_dir : path, optional
+        A folder that draws are written to as they come, every ten seconds or so (at least 20 sweeps), with the state of the
+        chains. A call with the same data and settings (``n_draws`` may have grown) goes on from there, to the same draws to
+        the last bit as if it had never been interrupted. Labels then stay on disk; see :meth:`Posterior.load`.
 
     Returns
     -------
@@ -115,6 +123,7 @@ def sample(
         max_seconds=max_seconds,
         n_jobs=n_jobs,
         progress=progress,
+        run_dir=run_dir,
     )[0]
 
 
@@ -133,6 +142,7 @@ def sample_and_tables(
     max_seconds: float | None,
     n_jobs: int | None,
     progress: bool,
+    run_dir: str | os.PathLike | None,
 ) -> tuple[Posterior, ChainTables]:
     """What :func:`sample` returns, and the hash tables of the first chain."""
     owner = "sample"
@@ -149,6 +159,8 @@ def sample_and_tables(
     prior = resolve_prior(prior, owner, default_prior(schedule))
     starts = check_starts(init, n, n_chains, owner)
     keys = chain_keys(random_state, n_chains)
+    if run_dir is not None and random_state is None:
+        keys = known_keys(run_dir) or keys
 
     settings = {
         "component": repr(component),
@@ -162,25 +174,57 @@ def sample_and_tables(
     }
     model = component.model(X)
     learned = component.hyperparameters(model)
-    record = Posterior.empty(n_chains, n_draws, n, move_names(schedule), settings, learned)
+    record = Posterior.empty(n_chains, n_draws, n, move_names(schedule), settings, learned, stored=run_dir is not None)
+    run = None if run_dir is None else RunFolder(run_dir, _about(settings, X, model, keys, starts, record), record)
     _warn_if_published(schedule)
     # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
     few = first_states(first_rows(X, 2), component, prior, ["auto"], keys[:1], model, n_jobs)[0]
     for move, _ in schedule:
         move.compile(few)
-    begin = time.perf_counter()
-    states = first_states(X, component, prior, starts, keys, model, n_jobs)
-    if not np.isfinite([state.log_joint() for state in states]).all():
-        raise ValueError("The starting partition has no finite log joint: X lies too far outside what the component expects.")
-    chains = [
-        Chain(c, key, state, schedule, record, n_warmup, thin, begin)
-        for c, (key, state) in enumerate(zip(keys, states, strict=True))
-    ]
-    deadline = None if max_seconds is None else begin + max_seconds
-    stopped_by = _run(chains, n_workers, deadline, progress)
+    try:
+        begin = time.perf_counter()
+        if run is not None:
+            starts = [run.kept_labels(c, start) for c, start in enumerate(starts)]
+        states = first_states(X, component, prior, starts, keys, model, n_jobs)
+        if not np.isfinite([state.log_joint() for state in states]).all():
+            raise ValueError(
+                "The starting partition has no finite log joint: X lies too far outside what the component expects."
+            )
+        chains = [
+            Chain(c, key, state, schedule, record, n_warmup, thin, begin, run)
+            for c, (key, state) in enumerate(zip(keys, states, strict=True))
+        ]
+        if run is not None:
+            for chain in chains:
+                chain.begin_run()
+        deadline = None if max_seconds is None else begin + max_seconds
+        stopped_by = _run(chains, n_workers, deadline, progress)
+    finally:
+        if run is not None:
+            run.close()
     settings["n_sweeps"] = max(chain.sweeps for chain in chains)
     settings["tuned_moves"] = [repr(chain.tuner.frozen()) for chain in chains]
     return _finish(record, chains, stopped_by), states[0].hashed
+
+
+def _about(settings: dict[str, Any], X: Any, model: Any, keys: list[int], init: Any, record: Posterior) -> dict[str, Any]:
+    """What a run folder must know to refuse other data or settings, and to be read."""
+    digest = hashlib.sha256()
+    for leaf in leaves(model):
+        digest.update(np.ascontiguousarray(leaf).data)
+    if not isinstance(init, str):
+        init = [start if isinstance(start, str) else hashlib.sha256(np.asarray(start).data).hexdigest() for start in init]
+    mine = {name: value for name, value in settings.items() if name != "hashmix_version" and value is not None}
+    return {
+        "settings": mine
+        | {"n_chains": record.n_chains, "keys": [str(key) for key in keys], "init": init, "model": digest.hexdigest()},
+        "data": fingerprint(X),
+        "recorded": {
+            "n_samples": record.n_samples,
+            "moves": list(record.move_stats),
+            "hyperparameters": {name: list(values.shape[2:]) for name, values in record.hyperparameters.items()},
+        },
+    }
 
 
 def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: bool) -> str | None:
@@ -190,10 +234,11 @@ def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: 
 
     def work(mine: list[Chain]) -> None:
         # Chains of one worker take turns, so that being stopped leaves them equally long.
-        while mine and not stop.is_set():
+        while mine := [chain for chain in mine if chain.sweeps < chain.total_sweeps]:
             for chain in mine:
+                if stop.is_set():
+                    return
                 chain.sweep(stop)
-            mine = [chain for chain in mine if chain.sweeps < chain.total_sweeps]
 
     with (
         progress_bar(sum(chain.total_sweeps for chain in chains), progress) as show,

@@ -123,10 +123,6 @@ class State:
         key: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        labels = np.asarray(labels, dtype=np.int32)
-        n = len(labels)
-        labels, found = canonical_labels(labels, int(labels.max()) + 1)
-        capacity = found + max(16, found // 4) + SPARE_SLOTS
         self.data = component.rows(data)
         self.component = component
         self.model = component.model(self.data) if model is None else model
@@ -135,10 +131,15 @@ class State:
         self.sweep = 0  # how many sweeps the sampler has made: what tables are refreshed by
         self.prior = prior
         self.concentration = prior.start_concentration
-        self.partition = empty_partition(n, capacity)
+        self._build(np.asarray(labels, dtype=np.int32))
+
+    def _build(self, labels: np.ndarray) -> None:
+        labels, found = canonical_labels(labels, int(labels.max()) + 1)
+        capacity = found + max(16, found // 4) + SPARE_SLOTS
+        self.partition = empty_partition(len(labels), capacity)
         fill(self.partition, labels, found)
-        self.table = component.table(self.model, capacity)
-        self.scratch = Scratch.empty(n, capacity)
+        self.table = self.component.table(self.model, capacity)
+        self.scratch = Scratch.empty(len(labels), capacity)
         self._set_prior()
         self.refresh()
 
@@ -222,6 +223,18 @@ class State:
             done = _refill(self.partition, self.table, self.model, self.data, done)
         _log_marginals(self.partition, self.table, self.model, True)
         self.partition.counters[3] = 0
+
+    def rebuild(self) -> None:
+        """Forget everything but labels, hyperparameters and concentration, and build the rest from them.
+
+        So a chain that goes on and one that is taken up from a checkpoint are the same to the last bit.
+        """
+        self._build(self.labels())
+
+    def restore(self, labels: np.ndarray, concentration: float, model: Any) -> None:
+        """Be where a chain was when it was rebuilt."""
+        self.model, self.concentration = model, concentration
+        self._build(labels)
 
     def refresh_if_due(self) -> None:
         """Refresh when enough points have moved since the last time."""

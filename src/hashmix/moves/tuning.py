@@ -101,6 +101,14 @@ class Tuner:
             shares = _EVENLY / len(rates) + (1.0 - _EVENLY) * rates / rates.sum()
             self._amounts[self._shared] = total * shares
 
+    def snapshot(self) -> np.ndarray:
+        """All it has learned, to be given to :meth:`restore`."""
+        return np.stack([self._times, self._amounts, self._gains, self._spent])
+
+    def restore(self, kept: np.ndarray) -> None:
+        """Be as it was."""
+        self._times, self._amounts, self._gains, self._spent = kept.copy()
+
     def frozen(self) -> Schedule:
         """The schedule with numbers in place of work."""
         return [

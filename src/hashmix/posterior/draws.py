@@ -17,6 +17,7 @@ from hashmix.posterior.diagnostics import ess, rhat
 from hashmix.posterior.losses import loss_to, pairwise_losses
 from hashmix.posterior.matching import CredibleBall, credible_ball, match_clusters, row_certainty, table_of
 from hashmix.posterior.search import least_expected_loss
+from hashmix.posterior.stored import StoredLabels
 from hashmix.posterior.tables import DRAWS_FOR_CLUSTERS, cluster_table, move_table, summary_table
 from hashmix.posterior.verdict import verdict
 from hashmix.validation import bad_parameter, check_choice, check_integer, check_number
@@ -37,7 +38,8 @@ class Posterior:
     Attributes
     ----------
     labels : int32 array of shape (chain, draw, n_samples)
-        Cluster of each row, numbered 0, 1, … in the order of first appearance.
+        Cluster of each row, numbered 0, 1, … in the order of first appearance. Of a run folder, draws are read from disk when
+        they are asked for: ``labels[chain, draw]``, or ``np.asarray(labels)`` for all.
     n_clusters, log_joint, log_likelihood, concentration, seconds : arrays of shape (chain, draw)
         Number of clusters; log p(ρ) + Σ log m(c), given the draw's concentration; Σ log m(c); the concentration; and
         seconds since sampling began.
@@ -60,7 +62,7 @@ class Posterior:
     (30,)
     """
 
-    labels: np.ndarray
+    labels: np.ndarray | StoredLabels
     n_clusters: np.ndarray
     log_joint: np.ndarray
     log_likelihood: np.ndarray
@@ -84,15 +86,19 @@ class Posterior:
         moves: Sequence[str],
         settings: dict[str, Any],
         hyperparameters: dict[str, np.ndarray],
+        stored: bool = False,
     ) -> Posterior:
-        """Room for draws, to be filled in by the sampler; ``hyperparameters`` are there for their shapes."""
+        """Room for draws, to be filled in by the sampler; ``hyperparameters`` are there for their shapes.
+
+        Labels are in memory, or on disk if they are ``stored``.
+        """
         shape = (n_chains, n_draws)
 
         def zeros(field: str) -> np.ndarray:
             return np.zeros(shape, np.float64 if field == "seconds" else np.int64)
 
         return cls(
-            labels=np.empty((*shape, n_samples), np.int32),
+            labels=StoredLabels((*shape, n_samples)) if stored else np.empty((*shape, n_samples), np.int32),
             n_clusters=np.zeros(shape, np.int64),
             **{name: np.zeros(shape) for name in cls.SCALARS[1:]},
             hyperparameters={name: np.zeros((*shape, *np.shape(value))) for name, value in hyperparameters.items()},
@@ -452,7 +458,7 @@ class Posterior:
         >>> bool((again.labels == posterior.labels).all())
         True
         """
-        arrays = {"labels": self.labels, **{name: getattr(self, name) for name in self.SCALARS}}
+        arrays = {"labels": np.asarray(self.labels), **{name: getattr(self, name) for name in self.SCALARS}}
         for m, fields in enumerate(self.move_stats.values()):
             for what, values in fields.items():
                 arrays[f"move_{m}_{what}"] = values
@@ -476,7 +482,7 @@ class Posterior:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Posterior:
-        """Read what :meth:`save` wrote. Nothing in the file is executed.
+        """Read what :meth:`save` wrote, or the draws of a run folder. Nothing in the files is executed.
 
         Examples
         --------
@@ -486,6 +492,10 @@ class Posterior:
         ...
         FileNotFoundError: [Errno 2] No such file or directory: 'missing.npz'
         """
+        if os.path.isdir(path):
+            from hashmix.runs import load_run  # which needs this module
+
+            return load_run(path)
         try:
             with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
