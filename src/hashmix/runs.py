@@ -101,6 +101,8 @@ class RunFolder:
             self.labels = record.labels
             self._last = [time.perf_counter()] * record.n_chains
             self._sums: list[list[str]] = [[] for _ in range(record.n_chains)]
+            self._left: list[list[Path]] = [[] for _ in range(record.n_chains)]
+            self._next = [0] * record.n_chains
             about = {"format": _FORMAT, "versions": _versions(), "n_draws": record.n_draws} | about
             text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
             write_atomically(self.path / "run.json", lambda file: file.write(text.encode()))
@@ -136,11 +138,12 @@ class RunFolder:
         kept = read_checkpoint(folder)
         for chunk in kept["chunks"]:
             check_chunk(chunk)
+        self._next[chain] = 1 + max((_number(chunk.path) for chunk in kept["chunks"]), default=-1)
         finished = sum(chunk.count for chunk in kept["chunks"]) >= self.record.n_draws
         while not finished and kept["chunks"] and kept["chunks"][-1].first >= int(kept["draws"]):
-            # Draws beyond the state that was kept: they are made again, the same, on the way to more.
-            kept["chunks"].pop()
-            kept["scalars"].pop()
+            # Draws beyond the state that was kept: they are made again, the same, on the way to more. Their files stay until
+            # a checkpoint no longer names them.
+            self._left[chain] += [kept["chunks"].pop().path, kept["scalars"].pop()[0].path]
         kept["finished"] = finished
         fill_record(self.record, chain, kept)
         self._sums[chain] = [chunk.sha256 for chunk, _ in kept["scalars"]]
@@ -156,11 +159,19 @@ class RunFolder:
         for end in ends:
             self._append(chain, folder, end)
         chunks = [
-            {"first": chunk.first, "count": chunk.count, "labels": chunk.sha256, "draws": scalars}
+            {
+                "number": _number(chunk.path),
+                "first": chunk.first,
+                "count": chunk.count,
+                "labels": chunk.sha256,
+                "draws": scalars,
+            }
             for chunk, scalars in zip(self.labels.chunks[chain], self._sums[chain], strict=True)
         ]
         text = json.dumps({"format": _FORMAT, "chunks": chunks})
         write_atomically(folder / "checkpoint.npz", lambda file: np.savez(file, about=np.array(text), **kept))
+        while self._left[chain]:
+            self._left[chain].pop().unlink(missing_ok=True)
         self._last[chain] = time.perf_counter()
 
     def _append(self, chain: int, folder: Path, end: int) -> None:
@@ -169,17 +180,24 @@ class RunFolder:
         first = chunks[-1].first + chunks[-1].count if chunks else 0
         if end <= first:
             return
-        path, beside = folder / f"labels-{len(chunks):06d}.npy", folder / f"draws-{len(chunks):06d}.npz"
+        number = self._next[chain]
+        path, beside = folder / f"labels-{number:06d}.npy", folder / f"draws-{number:06d}.npz"
         labels = smallest_integers(self.labels.pending(chain, first, end - first))
         scalars = {name: values[chain, first:end] for name, values in _places(self.record).items()}
         write_atomically(path, lambda file: np.save(file, labels, allow_pickle=False))
         write_atomically(beside, lambda file: np.savez(file, **scalars))
+        self._next[chain] += 1
         self._sums[chain].append(checksum(beside))
         self.labels.written(chain, Chunk(path, first, end - first, checksum(path)))
 
     def close(self) -> None:
         """Let other processes have the folder."""
         self._lock.close()
+
+
+def _number(path: Path) -> int:
+    """The number in the name of a chunk."""
+    return int(path.stem.rpartition("-")[2])
 
 
 def _lock(path: Path) -> BinaryIO:
@@ -235,11 +253,11 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
         raise ValueError(f"The run is damaged: checkpoint.npz of {folder} cannot be read ({error}).") from None
     # Names are made here, not read: a folder from someone else cannot point outside itself.
     kept["chunks"] = [
-        Chunk(folder / f"labels-{k:06d}.npy", int(c["first"]), int(c["count"]), str(c["labels"])) for k, c in enumerate(known)
+        Chunk(folder / f"labels-{int(c['number']):06d}.npy", int(c["first"]), int(c["count"]), str(c["labels"])) for c in known
     ]
     kept["scalars"] = []
-    for k, c in enumerate(known):
-        chunk = Chunk(folder / f"draws-{k:06d}.npz", int(c["first"]), int(c["count"]), str(c["draws"]))
+    for c in known:
+        chunk = Chunk(folder / f"draws-{int(c['number']):06d}.npz", int(c["first"]), int(c["count"]), str(c["draws"]))
         check_chunk(chunk)
         with np.load(chunk.path, allow_pickle=False) as file:
             kept["scalars"].append((chunk, {name: file[name] for name in file.files}))
