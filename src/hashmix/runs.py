@@ -101,7 +101,6 @@ class RunFolder:
             self.labels = record.labels
             self._last = [time.perf_counter()] * record.n_chains
             self._sums: list[list[str]] = [[] for _ in range(record.n_chains)]
-            self._left: list[list[Path]] = [[] for _ in range(record.n_chains)]
             self._next = [0] * record.n_chains
             about = {"format": _FORMAT, "versions": _versions(), "n_draws": record.n_draws} | about
             text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
@@ -141,9 +140,10 @@ class RunFolder:
         self._next[chain] = 1 + max((_number(chunk.path) for chunk in kept["chunks"]), default=-1)
         finished = sum(chunk.count for chunk in kept["chunks"]) >= self.record.n_draws
         while not finished and kept["chunks"] and kept["chunks"][-1].first >= int(kept["draws"]):
-            # Draws beyond the state that was kept: they are made again, the same, on the way to more. Their files stay until
-            # a checkpoint no longer names them.
-            self._left[chain] += [kept["chunks"].pop().path, kept["scalars"].pop()[0].path]
+            # Draws beyond the state that was kept: they are made again, the same, on the way to more. Their files stay, for
+            # a posterior that was loaded earlier may yet read them.
+            kept["chunks"].pop()
+            kept["scalars"].pop()
         kept["finished"] = finished
         fill_record(self.record, chain, kept)
         self._sums[chain] = [chunk.sha256 for chunk, _ in kept["scalars"]]
@@ -170,8 +170,6 @@ class RunFolder:
         ]
         text = json.dumps({"format": _FORMAT, "chunks": chunks})
         write_atomically(folder / "checkpoint.npz", lambda file: np.savez(file, about=np.array(text), **kept))
-        while self._left[chain]:
-            self._left[chain].pop().unlink(missing_ok=True)
         self._last[chain] = time.perf_counter()
 
     def _append(self, chain: int, folder: Path, end: int) -> None:
