@@ -23,7 +23,8 @@ def test_fit(table, capsys, tmp_path):
     out = capsys.readouterr().out
     assert "60 rows, 2 columns: 3 clusters" in out
     folder = tmp_path / "blobs-clusters"
-    assert sorted(p.name for p in folder.iterdir()) == ["clusters.png", "labels.csv", "summary.json", "trace.png"]
+    names = {"clusters.png", "labels.csv", "summary.json", "trace.png", "report.html", "fit.json", "run.json"}
+    assert names | {"chain-0", "lock"} == {path.name for path in folder.iterdir()}
     labels = np.loadtxt(folder / "labels.csv", delimiter=",", skiprows=1, dtype=int)
     assert labels[:, 0].tolist() == list(range(60))
     assert len(np.unique(labels[:, 1])) == 3
@@ -34,28 +35,36 @@ def test_fit(table, capsys, tmp_path):
     assert [cluster["size"] for cluster in summary["clusters"]] == [20, 20, 20]
     assert summary["moves"]["Gibbs"]["proposed"] == 20 * 15  # n / (K + 1) points a sweep
     assert (folder / "clusters.png").read_bytes().startswith(b"\x89PNG")
-    # A second run replaces the results, and leaves nothing else behind.
-    assert (
-        main(
-            [
-                "fit",
-                "blobs.csv",
-                "--draws",
-                "5",
-                "--warmup",
-                "5",
-                "--chains",
-                "1",
-                "--out",
-                "blobs-clusters",
-                "--columns",
-                "metres",
-            ]
-        )
-        == 0
-    )
-    assert json.loads((folder / "summary.json").read_text())["columns"] == ["metres"]
+    # The same again changes nothing; other settings are refused; more draws go on from there.
+    assert main(["fit", "blobs.csv", "--draws", "20", "--warmup", "40", "--seed", "1", "--chains", "1"]) == 0
+    assert main(["fit", "blobs.csv", "--draws", "5", "--warmup", "5", "--chains", "1"]) == 2
+    assert "holds a run with" in capsys.readouterr().err
+    assert json.loads((folder / "summary.json").read_text())["n_clusters"] == 3
+    assert main(["resume", "blobs-clusters", "--draws", "35"]) == 0
+    assert json.loads((folder / "summary.json").read_text())["settings"]["n_sweeps"] == 75
     assert sorted(p.name for p in tmp_path.iterdir()) == ["blobs-clusters", "blobs.csv"]
+
+
+def test_report(table, capsys, tmp_path):
+    assert main(["fit", "blobs.csv", "--draws", "30", "--warmup", "40", "--out", "run"]) == 0
+    (tmp_path / "run" / "report.html").unlink()
+    assert main(["report", "run"]) == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "metres" in page
+    assert page.count("data:image/png") == 6
+    assert main(["report", "run", "-o", "elsewhere.html"]) == 0
+    (tmp_path / "blobs.csv").rename(tmp_path / "moved.csv")
+    capsys.readouterr()
+    assert main(["report", "run"]) == 0
+    assert "a report without the data" in capsys.readouterr().err
+    assert main(["resume", "run"]) == 2
+    assert "There is no file" in capsys.readouterr().err
+    np.savetxt("blobs.csv", np.ones((60, 2)), delimiter=",", header="metres,dollars", comments="")
+    assert main(["report", "run"]) == 2
+    assert "no longer the data" in capsys.readouterr().err
+    assert main(["report", "nowhere"]) == 2
+    assert main(["resume", str(tmp_path)]) == 2
+    assert "no fit.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ class Chain:
         self.since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
         self.total_sweeps = n_warmup + thin * record.n_draws
         self.run = run
+        self.seen = state.n_clusters, state.log_joint()  # for those who watch, while the state is being changed
 
     def sweep(self, stop: threading.Event) -> None:
         """One sweep, and the draw it may end in; left in the middle when told to stop."""
@@ -79,6 +80,7 @@ class Chain:
             state.set_concentration(state.prior.update_concentration(state.concentration, n, state.n_clusters, generator))
         state.refresh_if_due()
         self.sweeps += 1
+        self.seen = state.n_clusters, state.log_joint()
         if self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
             self.write_draw()
         if self.sweeps % _SWEEPS_PER_REBUILD == 0:

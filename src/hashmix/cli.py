@@ -1,4 +1,4 @@
-"""The command line: ``hashmix fit DATA`` and ``hashmix warmup``."""
+"""The command line: ``hashmix fit DATA``, ``hashmix resume RUN``, ``hashmix report RUN`` and ``hashmix warmup``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"hashmix: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("hashmix: interrupted; nothing was written.", file=sys.stderr)
+        print("hashmix: interrupted; no results were written.", file=sys.stderr)
         return 130
 
 
@@ -79,6 +79,18 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--quiet", action="store_true", help="no progress bar")
     fit.set_defaults(run=_fit)
 
+    resume = commands.add_parser("resume", help="go on with a fit that was stopped or killed")
+    resume.add_argument("run_folder", metavar="RUN", help="the folder of hashmix fit --out")
+    resume.add_argument("--draws", type=int, help="draws of each chain, if there are to be more")
+    resume.add_argument("--max-seconds", type=float, help="stop sampling after this time")
+    resume.add_argument("--quiet", action="store_true", help="no progress bar")
+    resume.set_defaults(run=_resume)
+
+    report = commands.add_parser("report", help="write one page about a run, finished or not")
+    report.add_argument("run_folder", metavar="RUN", help="the folder of hashmix fit --out, or any run_dir")
+    report.add_argument("-o", "--out", metavar="FILE", help="where to (default: RUN/report.html)")
+    report.set_defaults(run=_report)
+
     warmup = commands.add_parser("warmup", help="compile and cache every kernel, so that the first fit is quick")
     warmup.set_defaults(run=_warmup)
     return parser
@@ -87,20 +99,75 @@ def _parser() -> argparse.ArgumentParser:
 # ---- hashmix fit ---------------------------------------------------------------------------------------------------------
 
 
-def _fit(options: argparse.Namespace) -> int:
+#: Settings of a fit that resuming it needs, kept in the folder.
+_KEPT = ("data", "columns", "component", "prior", "moves", "init", "draws", "warmup", "thin", "chains", "seed")
+
+
+def _read(options: argparse.Namespace, show: bool) -> tuple[Any, list[str]]:
+    """The data and the names of its columns."""
     from hashmix.io import read_docword, read_table
     from hashmix.io.sparse_readers import is_docword
-    from hashmix.mixture import SplitMergeMixture
     from hashmix.validation import as_rows
 
     columns = options.columns.split(",") if options.columns else None
-    show = not options.quiet and sys.stderr.isatty()
     if is_docword(Path(options.data)) and columns is None:
         X, names = read_docword(options.data, progress=show)
     else:
         X, names = read_table(options.data, columns)
     if not hasattr(X, "tocsr"):
         X = as_rows(X, "hashmix fit")  # says where a value is not finite
+    return X, names
+
+
+def _resume(options: argparse.Namespace) -> int:
+    folder = Path(options.run_folder)
+    fit = argparse.Namespace(**_kept_settings(folder))
+    fit.out, fit.max_seconds, fit.quiet = str(folder), options.max_seconds, options.quiet
+    fit.draws = fit.draws if options.draws is None else options.draws
+    return _fit(fit)
+
+
+def _kept_settings(folder: Path) -> dict[str, Any]:
+    try:
+        kept = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+        return {name: kept[name] for name in _KEPT}
+    except FileNotFoundError:
+        raise ValueError(f"{str(folder)!r} is not a folder that hashmix fit has written to: it has no fit.json.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"fit.json of {folder} cannot be read ({error}).") from None
+
+
+def _report(options: argparse.Namespace) -> int:
+    from hashmix.posterior import Posterior
+    from hashmix.runs import fingerprint, read_about
+
+    folder = Path(options.run_folder)
+    posterior = Posterior.load(folder)
+    X = names = None
+    title = folder.resolve().name
+    if (folder / "fit.json").exists():
+        fit = argparse.Namespace(**_kept_settings(folder))
+        title = Path(fit.data).name
+        if Path(fit.data).is_file():
+            from hashmix.components import prepare
+
+            X, names = _read(fit, False)
+            if fingerprint(prepare(fit.component, X, "hashmix report")[1]) != read_about(folder)["data"]:
+                raise ValueError(f"{fit.data} is no longer the data of this run.")
+        else:
+            print(f"hashmix: {fit.data} is not there: a report without the data.", file=sys.stderr)
+    path = Path(options.out) if options.out else folder / "report.html"
+    posterior.report(path, X, names, title=title)
+    print(f"wrote {path}")
+    return 0
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from hashmix.mixture import SplitMergeMixture
+    from hashmix.runs import write_atomically
+
+    show = not options.quiet and sys.stderr.isatty()
+    X, names = _read(options, show)
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")
@@ -118,15 +185,29 @@ def _fit(options: argparse.Namespace) -> int:
         init=options.init,
         random_state=options.seed,
         progress=show,
+        run_dir=folder,
     )
+    kept = {name: getattr(options, name) for name in _KEPT} | {"data": str(Path(options.data).resolve())}
+    text = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
     begin = time.perf_counter()
-    model.fit(X)
+    new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    if not (folder / "fit.json").exists():
+        write_atomically(folder / "fit.json", lambda file: file.write(text.encode()))
+    try:
+        model.fit(X)
+    except BaseException:
+        if new and not list(folder.glob("chain-*/checkpoint.npz")):
+            shutil.rmtree(folder)
+        raise
+    write_atomically(folder / "fit.json", lambda file: file.write(text.encode()))
     seconds = time.perf_counter() - begin
     summary = _summary(model, options.data, X, names, seconds)
-    written = _write(folder, model, X, names, summary)
+    written = _write(folder, model, X, names, summary, Path(options.data).name)
     shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
     print(f"{X.shape[0]} rows, {X.shape[1]} columns: {model.n_clusters_} clusters in {seconds:.1f} s")
     print(f"posterior of the number of clusters: {shares}")
+    print(model.posterior_.verdict())
     for cluster in sorted(summary["clusters"], key=lambda cluster: -cluster["size"])[:_SHOWN]:
         if "top_words" in cluster:
             words = ", ".join(word["name"] for word in cluster["top_words"][:8])
@@ -138,6 +219,7 @@ def _fit(options: argparse.Namespace) -> int:
 def _summary(model: Any, data: str, X: Any, names: list[str], seconds: float) -> dict[str, Any]:
     posterior = model.posterior_
     return {
+        "verdict": posterior.verdict(),
         "data": Path(data).name,
         "n_rows": len(model.labels_),
         **({"columns": names} if hasattr(model, "means_") else {"n_columns": len(names)}),
@@ -183,14 +265,14 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
-def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any]) -> list[str]:
+def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any], title: str) -> list[str]:
     """Write all results beside the folder first, then move them in: never half a result."""
     temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
     try:
         lines = "".join(f"{row},{label}\n" for row, label in enumerate(model.labels_))
         (temporary / "labels.csv").write_text("row,label\n" + lines, encoding="utf-8")
         (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _pictures(temporary, model, X, names)
+        _pictures(temporary, model, X, names, title)
         written = sorted(path.name for path in temporary.iterdir())
         folder.mkdir(exist_ok=True)
         for name in written:
@@ -200,7 +282,8 @@ def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str
     return written
 
 
-def _pictures(folder: Path, model: Any, X: Any, names: list[str]) -> None:
+def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str) -> None:
+    """Pictures, and the report, which has some too."""
     try:
         import matplotlib
     except ImportError:
@@ -221,6 +304,7 @@ def _pictures(folder: Path, model: Any, X: Any, names: list[str]) -> None:
         axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
         axes[0].figure.savefig(folder / "words.png", dpi=120)
     plt.close("all")
+    model.posterior_.report(folder / "report.html", X, names, model.labels_, title)
 
 
 # ---- hashmix warmup ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from hashmix.posterior import Posterior
 from hashmix.words import Word
 
-__all__ = ["clusters", "trace", "words"]
+__all__ = ["ClusterDisplay", "clusters", "co_clustering", "moves", "n_clusters", "sizes", "trace", "words"]
 
 # Paul Tol's colour-blind safe sets, cycled with changing markers when there are more clusters than colours.
 _COLOURS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#EE7733", "#009988", "#332288", "#882255"]
@@ -58,8 +58,7 @@ def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int 
     >>> import numpy as np, hashmix.plot
     >>> ax = hashmix.plot.clusters(np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3)
     """
-    if ax is None:
-        _, ax = _pyplot().subplots(figsize=(6, 5.5), layout="constrained")
+    ax = _axes(ax, (6, 5.5))
     n, d = X.shape
     shown = np.unique(np.linspace(0, n - 1, min(n, max_points)).astype(int))
     if d == 1:
@@ -84,6 +83,163 @@ def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int 
             linewidths=0,
             alpha=0.8,
         )
+    return _plain(ax)
+
+
+def n_clusters(posterior: Posterior, ax: Any = None) -> Any:
+    """The posterior of the number of clusters as bars, in bins where there are many values; returns the axes.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm, hashmix.plot
+    >>> ax = hashmix.plot.n_clusters(hm.sample(np.eye(5), n_draws=20, random_state=0))
+    """
+    ax = _axes(ax, (6, 3))
+    values = posterior.n_clusters.ravel()
+    low, high = int(values.min()), int(values.max())
+    step = max(1, -(-(high - low + 1) // 50))
+    edges = np.arange(low, high + step + 1, step) - 0.5
+    shares = np.histogram(values, edges)[0] / len(values)
+    ax.bar((edges[1:] + edges[:-1]) / 2, shares, 0.85 * step, color=_COLOURS[0])
+    ax.set(xlabel="clusters", ylabel="share of the draws", xlim=(min(edges[0], low - 2.5), max(edges[-1], high + 2.5)))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return _plain(ax)
+
+
+def sizes(labels: Any, ax: Any = None) -> Any:
+    """Sizes of the clusters of a partition, the largest first: bars, or a line where there are many; returns the axes.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix.plot
+    >>> ax = hashmix.plot.sizes(np.arange(30) % 4)
+    """
+    ax = _axes(ax, (6, 3))
+    counts = np.sort(np.unique(np.asarray(labels), return_counts=True)[1])[::-1]
+    rank = np.arange(1, len(counts) + 1)
+    if len(counts) <= 40:
+        ax.bar(rank, counts, 0.85, color=_COLOURS[0])
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        if len(counts) <= 12:
+            for x, count in zip(rank, counts, strict=True):
+                ax.annotate(f"{count:,}", (x, count), ha="center", va="bottom", fontsize="small")
+    else:
+        ax.step(rank, counts, where="mid", color=_COLOURS[0])
+        ax.set(xscale="log", yscale="log")
+    ax.set(xlabel="cluster, by size", ylabel="rows")
+    return _plain(ax)
+
+
+def co_clustering(posterior: Posterior, rows: Any = 200, labels: Any = None, ax: Any = None, seed: int = 0) -> Any:
+    """How often two rows are in one cluster, for some rows, ordered by the clusters of a partition; returns the axes.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    rows : int or array of int, default=200
+        Which rows, or how many at random.
+    labels : array of shape (n_samples,), optional
+        What they are ordered by; the point estimate, by default.
+    ax : matplotlib axes, optional
+    seed : int, default=0
+        For choosing rows.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm, hashmix.plot
+    >>> ax = hashmix.plot.co_clustering(hm.sample(np.eye(5), n_draws=20, random_state=0))
+    """
+    ax = _axes(ax, (5, 4.2))
+    if isinstance(rows, (int, np.integer)):
+        chosen = min(int(rows), posterior.n_samples)
+        rows = np.sort(np.random.default_rng(seed).choice(posterior.n_samples, chosen, replace=False))
+    labels = posterior.point_estimate() if labels is None else np.asarray(labels)
+    rows = np.asarray(rows)
+    size = np.bincount(labels)[labels[rows]]
+    rows = rows[np.lexsort((labels[rows], -size))]
+    image = ax.imshow(posterior.co_clustering(rows), cmap="cividis", vmin=0.0, vmax=1.0, interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="share of the draws")
+    ax.set(xlabel=f"{len(rows)} rows, by cluster", xticks=[], yticks=[])
+    return ax
+
+
+def moves(posterior: Posterior, ax: Any = None) -> Any:
+    """How often each move's proposals were accepted, and the seconds it took; returns the axes.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm, hashmix.plot
+    >>> ax = hashmix.plot.moves(hm.sample(np.eye(5), n_draws=20, random_state=0))
+    """
+    ax = _axes(ax, (6, 0.8 + 0.35 * len(posterior.move_stats)))
+    names = list(posterior.move_stats)[::-1]
+    totals = [{what: float(values.sum()) for what, values in posterior.move_stats[name].items()} for name in names]
+    shares = [total["accepted"] / max(total["proposed"], 1.0) for total in totals]
+    least = min([share for share in shares if share > 0.0], default=1.0) / 5.0
+    ax.set(xscale="log", xlim=(least, 40.0), xlabel="share of proposals accepted (log scale)")
+    ax.barh(names, np.maximum(shares, least) - least, left=least, color=_COLOURS[0])
+    for y, (total, share) in enumerate(zip(totals, shares, strict=True)):
+        text = f"{share:.2%} of {total['proposed']:,.0f}, {total['seconds']:.2g} s"
+        ax.annotate(text, (max(share, least), y), xytext=(4, 0), textcoords="offset points", va="center", fontsize="small")
+    ax.set_xticks([tick for tick in 10.0 ** np.arange(-8, 1) if tick >= least])
+    return _plain(ax)
+
+
+class ClusterDisplay:
+    """A map of clusters in the manner of scikit-learn's displays.
+
+    Attributes
+    ----------
+    ax_, figure_ :
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import hashmix as hm, hashmix.plot
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(100, centers=3, random_state=0)
+    >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+    >>> display = hashmix.plot.ClusterDisplay.from_estimator(model, X)
+    """
+
+    def __init__(self, X: Any, labels: np.ndarray) -> None:
+        self.X, self.labels = X, labels
+
+    def plot(self, ax: Any = None) -> ClusterDisplay:
+        """Draw it; returns the display.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix.plot
+        >>> display = hashmix.plot.ClusterDisplay(np.eye(4), np.arange(4) % 2).plot()
+        """
+        self.ax_ = clusters(self.X, self.labels, ax)
+        self.figure_ = self.ax_.figure
+        count = len(np.unique(self.labels))
+        self.ax_.set_title(f"{count:,} cluster{'s' * (count != 1)}")
+        return self
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, ax: Any = None) -> ClusterDisplay:
+        """The rows of X, coloured by the clusters they have in a fitted model (others than it was fitted on: by ``predict``).
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm, hashmix.plot
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+        >>> display = hashmix.plot.ClusterDisplay.from_estimator(model, X[:20])
+        """
+        X = np.asarray(X)
+        labels = estimator.labels_ if len(X) == len(estimator.labels_) else estimator.predict(X)
+        return cls(X, labels).plot(ax)
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> Any:
+    return _pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def _plain(ax: Any) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

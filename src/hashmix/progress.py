@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -9,26 +10,30 @@ __all__ = ["progress_bar"]
 
 
 @contextmanager
-def progress_bar(total: int, wanted: bool) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with (sweeps done, number of clusters); it does nothing unless the bar is wanted.
+def progress_bar(total: int, done: int, wanted: bool) -> Iterator[Callable[[int, int, float], None]]:
+    """A function to call with (sweeps done, number of clusters, log joint); it does nothing unless the bar is wanted.
+
+    The bar shows these, sweeps a second and the time left; nothing where it would not be seen (neither a terminal nor a
+    notebook). ``done`` sweeps were made before.
 
     Examples
     --------
     >>> from hashmix.progress import progress_bar
-    >>> with progress_bar(10, wanted=False) as show:
-    ...     show(5, 3)
+    >>> with progress_bar(10, 0, wanted=False) as show:
+    ...     show(5, 3, -100.0)
     """
     if not wanted:
-        yield lambda done, n_clusters: None
+        yield lambda done, n_clusters, log_joint: None
         return
     try:
         from tqdm.auto import tqdm
     except ImportError:
         raise ImportError("progress=True needs tqdm: pip install 'hashmix[progress]'.") from None
-    with tqdm(total=total, unit="sweep") as bar:
+    seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+    with tqdm(total=total, initial=done, unit="sweep", disable=not seen, dynamic_ncols=True) as bar:
 
-        def show(done: int, n_clusters: int) -> None:
-            bar.set_postfix(clusters=n_clusters, refresh=False)
+        def show(done: int, n_clusters: int, log_joint: float) -> None:
+            bar.set_postfix_str(f"{n_clusters:,} clusters, log joint {log_joint:,.1f}", refresh=False)
             bar.update(done - bar.n)
 
         yield show

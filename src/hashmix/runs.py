@@ -114,11 +114,11 @@ class RunFolder:
             return
         known = read_about(self.path)
         if known["data"] != about["data"]:
-            raise ValueError(f"{str(self.path)!r} holds a run on other data. Choose another folder, or give the same data.")
+            raise ValueError(f"{str(self.path)!r} holds a run on other data. Choose another folder, or remove this one.")
         for name, value in about["settings"].items():
             if known["settings"].get(name) != value:
-                was = known["settings"].get(name)
-                raise ValueError(f"{str(self.path)!r} holds a run with {name} = {was}. Got {value}; choose another folder.")
+                what = f"{str(self.path)!r} holds a run with {name} = {known['settings'].get(name)}."
+                raise ValueError(f"{what} Got {value} instead: choose another folder, or remove this one.")
 
     def chain_folder(self, chain: int) -> Path:
         """Where a chain's files are."""

@@ -86,7 +86,7 @@ def sample(
     n_jobs : int, optional
         Threads to run chains, and to hash, in; None or -1 for one per processor. Does not change the result.
     progress : bool, default=False
-        Show a progress bar (needs tqdm).
+        Show a progress bar in a terminal or a notebook (needs tqdm): clusters, log joint, sweeps a second and time left.
     run_dir : path, optional
         A folder that draws are written to as they come, every ten seconds or so (at least 20 sweeps), with the state of the
         chains. A call with the same data and settings (``n_draws`` may have grown) goes on from there, to the same draws to
@@ -241,7 +241,7 @@ def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: 
                 chain.sweep(stop)
 
     with (
-        progress_bar(sum(chain.total_sweeps for chain in chains), progress) as show,
+        progress_bar(sum(c.total_sweeps for c in chains), sum(c.sweeps for c in chains), progress) as show,
         ThreadPoolExecutor(n_workers, thread_name_prefix="hashmix") as pool,
     ):
         pending = {pool.submit(work, chains[w::n_workers]) for w in range(n_workers)}
@@ -251,7 +251,7 @@ def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: 
                 done, pending = wait(pending, timeout=left, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
-                show(sum(chain.sweeps for chain in chains), chains[0].state.n_clusters)
+                show(sum(chain.sweeps for chain in chains), *chains[0].seen)
                 if pending and not stop.is_set() and deadline is not None and time.perf_counter() >= deadline:
                     stopped_by = "max_seconds"
                     stop.set()

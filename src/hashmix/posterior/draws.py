@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hashmix.partition import canonical_labels
+from hashmix.posterior.arviz import to_arviz
 from hashmix.posterior.diagnostics import ess, rhat
 from hashmix.posterior.losses import loss_to, pairwise_losses
 from hashmix.posterior.matching import CredibleBall, credible_ball, match_clusters, row_certainty, table_of
@@ -442,6 +443,56 @@ class Posterior:
         True
         """
         return {name: ess(getattr(self, name)) for name in ("log_joint", "n_clusters")}
+
+    def to_arviz(self) -> Any:
+        """The draws' scalars for ArviZ: an InferenceData (0.x) or a DataTree (1.x), by its schema.
+
+        Group "posterior" holds what :meth:`scalars` has but the log densities; "sample_stats" these ("lp" is the log joint)
+        and the acceptance rates of moves. Labels stay here: they mean nothing outside a partition.
+
+        Examples
+        --------
+        >>> import pytest
+        >>> arviz = pytest.importorskip("arviz")
+        >>> import numpy as np, hashmix as hm
+        >>> data = hm.sample(np.eye(4), n_draws=10, n_chains=2, random_state=0).to_arviz()
+        """
+        return to_arviz(self)
+
+    def report(
+        self,
+        path: str | os.PathLike,
+        X: Any = None,
+        feature_names: Any = None,
+        labels: Any = None,
+        title: str = "Clusters",
+    ) -> None:
+        """Write one self-contained HTML page: verdict, number of clusters, clusters, map, traces, moves and settings.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        X : array or sparse matrix of shape (n_samples, n_features), optional
+            The data: for the map, and for what is in the clusters.
+        feature_names : sequence of str, optional
+            Names of its columns.
+        labels : array of shape (n_samples,), optional
+            The partition to show; by default the point estimate, or the best draw where that would take long.
+        title : str, default="Clusters"
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(40, 2)), n_draws=30, n_chains=2, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     posterior.report(f"{folder}/report.html")
+        ...     print(pathlib.Path(f"{folder}/report.html").read_text(encoding="utf-8")[:15])
+        <!doctype html>
+        """
+        from hashmix.report import write_report  # which needs this module
+
+        write_report(self, path, X, feature_names, labels, title)
 
     # ---- keeping -------------------------------------------------------------------------------------------------------
 

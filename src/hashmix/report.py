@@ -1,0 +1,195 @@
+"""One page about a posterior: a self-contained HTML file, the verdict first."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from hashmix import plot
+from hashmix.posterior import Posterior
+
+__all__ = ["write_report"]
+
+#: Clusters in the table, at most; columns shown of each; labels (rows × draws) up to which an estimate is searched for.
+_CLUSTERS, _COLUMNS, _LABELS = 60, 8, 30_000_000
+
+_STYLE = """
+:root { --ink: #1d2433; --faint: #5b6475; --line: #dfe3ea; --accent: #2a5d9f; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.2rem 1rem 3rem; max-width: 72rem; color: var(--ink); background: #fff;
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
+h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+p { margin: .4rem 0; } .faint { color: var(--faint); font-size: .92rem; }
+.verdict { border-left: 4px solid var(--accent); background: #f3f6fb; padding: .7rem 1rem; margin: 1rem 0; font-size: 1.08rem; }
+.numbers { display: flex; flex-wrap: wrap; gap: .4rem 2rem; margin: 1rem 0; }
+.numbers div { min-width: 7rem; } .numbers b { display: block; font-size: 1.5rem; line-height: 1.2; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
+figure { margin: 0; } figure img { max-width: 100%; height: auto; } figcaption { color: var(--faint); font-size: .92rem; }
+.scroll { overflow-x: auto; } .scroll:focus { outline: 2px solid var(--accent); }
+table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .7rem .25rem 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child, td.text { text-align: left; } td.text { white-space: normal; min-width: 16rem; }
+th { color: var(--faint); font-weight: 600; } pre { overflow-x: auto; white-space: pre-wrap; font-size: .85rem; }
+summary { cursor: pointer; color: var(--accent); }
+@media print { body { max-width: none; font-size: 11pt; } details { display: block; } figure, tr { break-inside: avoid; } }
+"""
+
+
+def write_report(
+    posterior: Posterior,
+    path: str | os.PathLike,
+    X: Any = None,
+    feature_names: Any = None,
+    labels: Any = None,
+    title: str = "Clusters",
+) -> None:
+    """Write the page; see :meth:`hashmix.Posterior.report`."""
+    path = Path(path)
+    if labels is None:
+        large = posterior.n_samples * posterior.n_chains * posterior.n_draws > _LABELS
+        labels = posterior.labels[posterior.point_estimate_draw()] if large else posterior.point_estimate()
+    labels = np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int32)
+    page = _page(posterior, X, feature_names, labels, title)
+    temporary = path.with_name(f"{path.name}.part")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _page(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarray, title: str) -> str:
+    n, k = len(labels), int(labels.max()) + 1
+    ball = posterior.credible_ball(labels)
+    low, high = np.quantile(posterior.n_clusters, [0.05, 0.95], method="nearest")
+    numbers = {
+        "clusters in the estimate": f"{k:,}",
+        "90 % of the draws have": f"{low:,}" if low == high else f"{low:,} to {high:,}",
+        "rows": f"{n:,}",
+        "chains × draws": f"{posterior.n_chains} × {posterior.n_draws:,}",
+        "95 % of the draws are within": f"{ball.radius:.3g} nats",
+    }
+    parts = [
+        f'<h1 id="top">{escape(title)}</h1>',
+        '<p class="faint">A posterior over partitions, sampled by hashmix.</p>',
+        f'<p class="verdict" role="status">{escape(posterior.verdict())}</p>',
+        '<div class="numbers">' + "".join(f"<div><b>{v}</b>{escape(what)}</div>" for what, v in numbers.items()) + "</div>",
+        _figures(posterior, X, labels),
+        "<h2>Clusters</h2>",
+        _clusters(posterior, X, feature_names, labels),
+        "<h2>Convergence</h2>",
+        _table(posterior.summary().iloc[:20], "quantity"),
+        '<p class="faint">R̂ near 1 means that chains agree; ess is the number of independent draws these are worth.</p>',
+        "<h2>Moves</h2>",
+        _table(posterior.moves(), "move"),
+        "<details><summary>Settings</summary><pre>"
+        + escape("\n".join(f"{name}: {value}" for name, value in posterior.settings.items()))
+        + "</pre></details>",
+    ]
+    head = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
+    )
+    return head + "\n".join(parts) + "</main></body></html>\n"
+
+
+def _figures(posterior: Posterior, X: Any, labels: np.ndarray) -> str:
+    drawn = [
+        _figure(lambda ax: plot.n_clusters(posterior, ax), "Posterior of the number of clusters."),
+        _figure(lambda ax: plot.sizes(labels, ax), "Sizes of the clusters of the estimate."),
+        _figure(lambda axes: plot.trace(posterior, axes), "Every draw of every chain.", rows=2),
+        _figure(lambda ax: plot.co_clustering(posterior, 200, labels, ax), "How often two rows are in one cluster."),
+        _figure(lambda ax: plot.moves(posterior, ax), "What the moves achieved."),
+    ]
+    if X is not None and not issparse(X):
+        shown = np.asarray(X)
+        drawn.insert(0, _figure(lambda ax: plot.clusters(shown, labels, ax), "The rows, coloured by cluster.", height=4.4))
+    return '<div class="figures">' + "".join(drawn) + "</div>"
+
+
+def _figure(draw: Any, caption: str, rows: int = 1, height: float = 3.4) -> str:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.2, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    draw(figure.subplots(rows, 1, sharex=True))
+    png = io.BytesIO()
+    figure.savefig(png, format="png", dpi=130)
+    data = base64.b64encode(png.getvalue()).decode()
+    return (
+        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}"><figcaption>{escape(caption)}'
+        "</figcaption></figure>"
+    )
+
+
+def _clusters(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarray) -> str:
+    sizes = np.bincount(labels)
+    if X is not None and not issparse(X):
+        # Of many columns, those in which clusters differ most.
+        X = np.asarray(X)
+        names = [str(name) for name in (range(X.shape[1]) if feature_names is None else feature_names)]
+        names = [f"column {name}" for name in names] if feature_names is None else names
+        chosen = _telling_columns(X, labels)
+        X, feature_names = X[:, chosen], [names[j] for j in chosen]
+    table = posterior.clusters(X, labels, feature_names)
+    order = np.argsort(-sizes, kind="stable")[:_CLUSTERS]
+    head = ["cluster", "rows", "90 % interval", "agreement"]
+    has_words = "top_words" in table
+    names = [] if X is None or has_words else list(feature_names)
+    head += ["words that tell most"] if has_words else [f"{name} (mean ± sd)" for name in names]
+    lines = []
+    for c in order:
+        line = table.loc[int(c)]
+        interval = "–" if np.isnan(line["size_low"]) else f"{line['size_low']:,.0f} – {line['size_high']:,.0f}"
+        cells = [f"{c}", f"{int(line['size']):,}", interval, f"{line['agreement']:.0%}"]
+        row = "".join(f"<td>{cell}</td>" for cell in cells)
+        if has_words:
+            row += f'<td class="text">{escape(line["top_words"])}</td>'
+        row += "".join(f"<td>{line[name]:.4g} ± {line[f'{name}_sd']:.2g}</td>" for name in names)
+        lines.append(f"<tr>{row}</tr>")
+    more = f'<p class="faint">The {len(order)} largest of {len(sizes):,}.</p>' if len(sizes) > len(order) else ""
+    what = "Agreement is the share of rows a cluster has in common with its match in other draws, on average."
+    header = "".join(f"<th>{escape(name)}</th>" for name in head)
+    return f'<p class="faint">{what}</p>{_scrolling(header, lines, "Clusters")}{more}'
+
+
+def _telling_columns(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The columns in which clusters differ most, in the data's order; all, if there are few."""
+    if X.shape[1] <= _COLUMNS:
+        return np.arange(X.shape[1])
+    rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), 50_000)).astype(int))
+    part, mine = np.asarray(X[rows], dtype=np.float64), labels[rows]
+    counts = np.maximum(np.bincount(mine, minlength=labels.max() + 1), 1)
+    means = np.stack([np.bincount(mine, part[:, j], labels.max() + 1) / counts for j in range(part.shape[1])], axis=1)
+    between = means[mine].var(axis=0) / np.maximum(part.var(axis=0), 1e-300)
+    return np.sort(np.argsort(-between, kind="stable")[:_COLUMNS])
+
+
+def _table(frame: Any, what: str) -> str:
+    header = f"<th>{escape(what)}</th>" + "".join(f"<th>{escape(str(name).replace('_', ' '))}</th>" for name in frame.columns)
+    lines = []
+    for name, values in zip(frame.index, frame.to_numpy(), strict=True):
+        cells = "".join(f"<td>{_shown(value)}</td>" for value in values)
+        lines.append(f"<tr><td>{escape(str(name).replace('_', ' '))}</td>{cells}</tr>")
+    return _scrolling(header, lines, what)
+
+
+def _scrolling(header: str, lines: list[str], name: str) -> str:
+    body = f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">{body}</div>'
+
+
+def _shown(value: float) -> str:
+    if not np.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
