@@ -113,3 +113,28 @@ def test_warns_when_chains_disagree():
     settings = {"moves": [(hm.moves.RandomSplitMerge(), 0.3)], "n_draws": 50, "n_warmup": 0, "n_chains": 2, "random_state": 0}
     with pytest.warns(ConvergenceWarning, match=r"The chains disagree \(R̂ above 1.1: .* Raise n_warmup"):
         hm.SplitMergeMixture(init=["single", "singletons"], **settings).fit(X)
+
+
+def test_predictions_averaged_over_draws():
+    """Against the average done by hand, draw by draw."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-2, 1, (40, 2)), rng.normal(2, 1, (40, 2))])
+    model = hm.SplitMergeMixture(n_draws=30, n_warmup=30, random_state=0).fit(X)
+    new = rng.normal(0, 3, (15, 2))
+    proba = model.predict_proba(new, n_draws=10)
+    assert proba.shape == (15, model.n_clusters_)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    densities = []
+    for place in np.linspace(0, 29, 10).round().astype(int):
+        labels = model.posterior_.labels[0, place]
+        learned = {name: values[0, place] for name, values in model.posterior_.hyperparameters.items()}
+        component = model._base.with_hyperparameters(learned)
+        fixed = component.model(X)
+        sizes = np.bincount(labels)
+        log_p = component.log_predictives(fixed, component.statistics(fixed, X, labels, len(sizes)), new)
+        densities.append((np.exp(log_p) * sizes / 80).sum(axis=1))
+    np.testing.assert_allclose(model.score_samples(new, n_draws=10), np.log(np.mean(densities, axis=0)))
+    sure = model.predict_proba(X[:5], n_draws=30).argmax(axis=1)
+    assert np.array_equal(sure, model.labels_[:5])
+    with pytest.raises(ValueError, match="'n_draws' parameter"):
+        model.predict_proba(new, n_draws=0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +19,8 @@ from hashmix.components.gaussian import GaussianComponent
 from hashmix.hashing.rows import SparseRows, n_rows
 from hashmix.moves import default_prior, resolve_moves
 from hashmix.moves.hashed_gibbs import settle
-from hashmix.priors import resolve_prior
+from hashmix.posterior.matching import match_clusters, table_of
+from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.sampling import sample_and_tables
 from hashmix.state import State
 from hashmix.validation import bad_parameter, check_choice, check_integer
@@ -33,6 +35,22 @@ _RHAT_LIMIT = 1.1
 def auto_warmup(n: int) -> int:
     """Sweeps of warm-up meant by "auto": small data are cheap to be patient with."""
     return min(400, max(50, 2_000_000 // n))
+
+
+def predictive_weights(prior: PartitionPrior, labels: np.ndarray) -> np.ndarray:
+    """The weight of each cluster for the next row, a new cluster left out.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.mixture import predictive_weights
+    >>> predictive_weights(hm.priors.DirichletProcess(1.0), np.array([0, 0, 0, 1]))
+    array([0.75, 0.25])
+    """
+    sizes = np.bincount(labels).astype(np.float64)
+    table = prior.table(len(labels) + 1, len(sizes), prior.start_concentration)
+    weights = np.ones_like(sizes) if table.flat else sizes + table.shift
+    return weights / weights.sum()
 
 
 class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
@@ -173,6 +191,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         schedule = resolve_moves(self.moves, type(self).__name__)
         prior = resolve_prior(self.prior, type(self).__name__, default_prior(schedule))
         n_warmup: Any = auto_warmup(n_rows(used)) if self.n_warmup == "auto" else self.n_warmup
+        self._base, self._prior, self._rows = component, prior, used
         self.posterior_, tables = sample_and_tables(
             used,
             component,
@@ -200,7 +219,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self.labels_ = state.labels().astype(np.intp)
         self.n_clusters_ = state.n_clusters
         self._stats = self.component_.statistics(self._model, used, self.labels_, self.n_clusters_)
-        self._set_weights(prior)
+        self.weights_ = predictive_weights(prior, self.labels_)
         # What columns that were left out hold in every row.
         self._template = None if isinstance(used, SparseRows) else X[0].astype(np.float64)
         self._set_parameters()
@@ -222,12 +241,6 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         else:
             how = {"dtype": [np.float64, np.float32], "order": "C"}
         return validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
-
-    def _set_weights(self, prior: Any) -> None:
-        sizes = np.bincount(self.labels_).astype(np.float64)
-        table = prior.table(len(self.labels_) + 1, self.n_clusters_, prior.start_concentration)
-        weights = np.ones_like(sizes) if table.flat else sizes + table.shift
-        self.weights_ = weights / weights.sum()
 
     def _set_parameters(self) -> None:
         if not isinstance(self.component_, GaussianComponent):
@@ -257,12 +270,27 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
 
     # ---- the posterior predictive given the point estimate -----------------------------------------------------------------
 
-    def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
-        """Log weight + log predictive of every row in every cluster."""
+    def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        log_p = self.component_.log_predictives(self._model, self._stats, X if self._columns.all() else X[:, self._columns])
-        return log_p + np.log(self.weights_)
+        return X if self._columns.all() else X[:, self._columns]
+
+    def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
+        """Log weight + log predictive of every row in every cluster."""
+        rows = self._checked_rows(X)
+        return self.component_.log_predictives(self._model, self._stats, rows) + np.log(self.weights_)
+
+    def _each_draw(self, X: Any, n_draws: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Log weight + log predictive of every row in every cluster of some draws, and what these are in the estimate."""
+        rows = self._checked_rows(X)
+        n_draws = check_integer(type(self).__name__, "n_draws", n_draws, low=1)
+        for labels, learned in self.posterior_.spread_with_hyperparameters(n_draws):
+            k = int(labels.max()) + 1
+            component = self._base.with_hyperparameters(learned)
+            model = component.model(self._rows)
+            stats = component.statistics(model, self._rows, labels, k)
+            log_p = component.log_predictives(model, stats, rows) + np.log(predictive_weights(self._prior, labels))
+            yield log_p, match_clusters(table_of(self.labels_, labels, (self.n_clusters_, k)))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable cluster of each row.
@@ -278,8 +306,15 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         """
         return self._log_joint_with_clusters(X).argmax(axis=1)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, n_draws: int | None = None) -> np.ndarray:
         """The probability of each cluster for each row, (n_samples, n_clusters_).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        n_draws : int, optional
+            Average over so many draws, evenly spread, instead of taking the estimate for granted. Draws' clusters are matched
+            with the estimate's; the probability of clusters without a match is shared out in proportion.
 
         Examples
         --------
@@ -289,11 +324,21 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         >>> hm.SplitMergeMixture(random_state=0).fit(X).predict_proba(X).shape
         (100, 2)
         """
-        log_p = self._log_joint_with_clusters(X)
-        return np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+        if n_draws is None:
+            return softmax(self._log_joint_with_clusters(X), axis=1)
+        total = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_clusters_))
+        for log_p, match in self._each_draw(X, n_draws):
+            total[:, match[match >= 0]] += softmax(log_p, axis=1)[:, match >= 0]
+        return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any, n_draws: int | None = None) -> np.ndarray:
         """The log posterior predictive density of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        n_draws : int, optional
+            Average the density over so many draws, evenly spread, instead of taking the estimate for granted.
 
         Examples
         --------
@@ -304,7 +349,10 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         >>> bool(model.score_samples([[5.0]])[0] > model.score_samples([[0.0]])[0])
         True
         """
-        return logsumexp(self._log_joint_with_clusters(X), axis=1)
+        if n_draws is None:
+            return logsumexp(self._log_joint_with_clusters(X), axis=1)
+        each = [logsumexp(log_p, axis=1) for log_p, _ in self._each_draw(X, n_draws)]
+        return logsumexp(each, axis=0) - np.log(len(each))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log posterior predictive density of the rows.

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -52,7 +53,7 @@ def fingerprint(X: Any) -> dict[str, Any]:
     return {"shape": shape, "dtype": str(arrays[0].dtype), "sha256": digest.hexdigest()}
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
+def write_atomically(path: Path, write: Callable[[BinaryIO], Any]) -> None:
     """Write a file beside its place, flush it to disk, and rename it: a reader sees the old one or the new one."""
     temporary = path.with_name(f"{path.name}.part")
     try:
@@ -71,6 +72,10 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _write_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    write_atomically(path, lambda file: np.savez(file, **arrays))
 
 
 class RunFolder:
@@ -138,7 +143,7 @@ class RunFolder:
         for chunk in kept["chunks"]:
             check_chunk(chunk)
         self._next[chain] = 1 + max((_number(chunk.path) for chunk in kept["chunks"]), default=-1)
-        finished = sum(chunk.count for chunk in kept["chunks"]) >= self.record.n_draws
+        finished = sum(chunk.n_draws for chunk in kept["chunks"]) >= self.record.n_draws
         while not finished and kept["chunks"] and kept["chunks"][-1].first >= int(kept["draws"]):
             # Draws beyond the state that was kept: they are made again, the same, on the way to more. Their files stay, for
             # a posterior that was loaded earlier may yet read them.
@@ -162,20 +167,20 @@ class RunFolder:
             {
                 "number": _number(chunk.path),
                 "first": chunk.first,
-                "count": chunk.count,
+                "n_draws": chunk.n_draws,
                 "labels": chunk.sha256,
                 "draws": scalars,
             }
             for chunk, scalars in zip(self.labels.chunks[chain], self._sums[chain], strict=True)
         ]
         text = json.dumps({"format": _FORMAT, "chunks": chunks})
-        write_atomically(folder / "checkpoint.npz", lambda file: np.savez(file, about=np.array(text), **kept))
+        _write_arrays(folder / "checkpoint.npz", {"about": np.array(text)} | kept)
         self._last[chain] = time.perf_counter()
 
     def _append(self, chain: int, folder: Path, end: int) -> None:
         """Write draws up to ``end`` that are not on disk yet."""
         chunks = self.labels.chunks[chain]
-        first = chunks[-1].first + chunks[-1].count if chunks else 0
+        first = chunks[-1].first + chunks[-1].n_draws if chunks else 0
         if end <= first:
             return
         number = self._next[chain]
@@ -183,7 +188,7 @@ class RunFolder:
         labels = smallest_integers(self.labels.pending(chain, first, end - first))
         scalars = {name: values[chain, first:end] for name, values in _places(self.record).items()}
         write_atomically(path, lambda file: np.save(file, labels, allow_pickle=False))
-        write_atomically(beside, lambda file: np.savez(file, **scalars))
+        _write_arrays(beside, scalars)
         self._next[chain] += 1
         self._sums[chain].append(checksum(beside))
         self.labels.written(chain, Chunk(path, first, end - first, checksum(path)))
@@ -202,7 +207,7 @@ def _lock(path: Path) -> BinaryIO:
     """An open file that only one process can hold."""
     file = (path / "lock").open("ab")
     try:
-        if os.name == "nt":
+        if sys.platform == "win32":
             import msvcrt
 
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -251,11 +256,12 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
         raise ValueError(f"The run is damaged: checkpoint.npz of {folder} cannot be read ({error}).") from None
     # Names are made here, not read: a folder from someone else cannot point outside itself.
     kept["chunks"] = [
-        Chunk(folder / f"labels-{int(c['number']):06d}.npy", int(c["first"]), int(c["count"]), str(c["labels"])) for c in known
+        Chunk(folder / f"labels-{int(c['number']):06d}.npy", int(c["first"]), int(c["n_draws"]), str(c["labels"]))
+        for c in known
     ]
     kept["scalars"] = []
     for c in known:
-        chunk = Chunk(folder / f"draws-{int(c['number']):06d}.npz", int(c["first"]), int(c["count"]), str(c["draws"]))
+        chunk = Chunk(folder / f"draws-{int(c['number']):06d}.npz", int(c["first"]), int(c["n_draws"]), str(c["draws"]))
         check_chunk(chunk)
         with np.load(chunk.path, allow_pickle=False) as file:
             kept["scalars"].append((chunk, {name: file[name] for name in file.files}))
@@ -275,7 +281,7 @@ def fill_record(record: Posterior, chain: int, kept: dict[str, Any]) -> None:
     assert isinstance(record.labels, StoredLabels)
     record.labels.chunks[chain] = list(kept["chunks"])
     for chunk, arrays in kept["scalars"]:
-        count = max(0, min(chunk.count, record.n_draws - chunk.first))
+        count = max(0, min(chunk.n_draws, record.n_draws - chunk.first))
         for name, values in _places(record).items():
             values[chain, chunk.first : chunk.first + count] = arrays[name][:count]
 
@@ -301,7 +307,7 @@ def load_run(path: str | os.PathLike) -> Posterior:
     if not all((folder / "checkpoint.npz").exists() for folder in chains):
         raise ValueError(f"{str(path)!r} has no draws yet: the run was stopped before its first checkpoint.")
     kept = [read_checkpoint(folder) for folder in chains]
-    lengths = [sum(chunk.count for chunk in each["chunks"]) for each in kept]
+    lengths = [sum(chunk.n_draws for chunk in each["chunks"]) for each in kept]
     if min(lengths) == 0:
         raise ValueError(f"{str(path)!r} has no draws yet: the run was stopped during warm-up. Go on with: hashmix resume.")
     hyperparameters = {name: np.zeros(shape) for name, shape in names["hyperparameters"].items()}

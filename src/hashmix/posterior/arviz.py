@@ -24,7 +24,7 @@ def to_arviz(posterior: Any) -> Any:
     quantities = posterior.scalars()
     learned = posterior.hyperparameters
     scalars = {name: values for name, values in quantities.items() if name not in _STATISTICS and "[" not in name}
-    groups = {
+    groups: Any = {
         "posterior": scalars | {name: values for name, values in learned.items() if values.ndim > 2},
         "sample_stats": {"lp": posterior.log_joint, "log_likelihood_of_data": posterior.log_likelihood}
         | {
@@ -34,5 +34,5 @@ def to_arviz(posterior: Any) -> Any:
     }
     about = {"inference_library": "hashmix", "inference_library_version": version("hashmix")}
     if int(version("arviz").split(".")[0]) < 1:
-        return arviz.from_dict(**groups, attrs=about)
+        return arviz.from_dict(**groups, posterior_attrs=about, sample_stats_attrs=about)
     return arviz.from_dict(groups, attrs=dict.fromkeys(("/", *groups), about))

@@ -100,6 +100,8 @@ def _plain_ess(z: np.ndarray) -> float:
     covariance = _autocovariance(z)
     within = covariance[:, 0].mean() * n / (n - 1.0)
     variance = within * (n - 1.0) / n + (z.mean(axis=1).var(ddof=1) if m > 1 else 0.0)
+    if variance == 0.0:  # all that varied was the draw in the middle
+        return float("nan")
     rho = 1.0 - (within - covariance.mean(axis=0)) / variance
     rho[0] = 1.0
     # Geyer: sums of neighbouring pairs, as long as they are positive, made monotone; of the last, only its even member.

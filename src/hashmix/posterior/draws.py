@@ -98,10 +98,11 @@ class Posterior:
         def zeros(field: str) -> np.ndarray:
             return np.zeros(shape, np.float64 if field == "seconds" else np.int64)
 
+        scalars: Any = {name: np.zeros(shape) for name in cls.SCALARS[1:]}
         return cls(
             labels=StoredLabels((*shape, n_samples)) if stored else np.empty((*shape, n_samples), np.int32),
             n_clusters=np.zeros(shape, np.int64),
-            **{name: np.zeros(shape) for name in cls.SCALARS[1:]},
+            **scalars,
             hyperparameters={name: np.zeros((*shape, *np.shape(value))) for name, value in hyperparameters.items()},
             move_stats={move: {field: zeros(field) for field in cls.MOVE_FIELDS} for move in moves},
             settings=settings,
@@ -379,11 +380,27 @@ class Posterior:
         >>> hm.sample(np.eye(4), n_draws=10, random_state=0).spread(3).shape
         (3, 4)
         """
+        if most >= self.n_clusters.size and isinstance(self.labels, np.ndarray) and self.labels.flags.c_contiguous:
+            return self.labels.reshape(-1, self.n_samples)
+        return np.stack([self.labels[place] for place in self._spread_places(most)])
+
+    def spread_with_hyperparameters(self, most: int) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """At most so many draws, evenly spread over all: labels, and what was learned of the component.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(9, 2)), n_draws=10, random_state=0)
+        >>> [sorted(learned) for _, learned in posterior.spread_with_hyperparameters(2)]
+        [['kappa', 'mean', 'scale'], ['kappa', 'mean', 'scale']]
+        """
+        for place in self._spread_places(most):
+            yield np.asarray(self.labels[place]), {name: values[place] for name, values in self.hyperparameters.items()}
+
+    def _spread_places(self, most: int) -> list[tuple[int, int]]:
         total = self.n_chains * self.n_draws
-        if most >= total and isinstance(self.labels, np.ndarray) and self.labels.flags.c_contiguous:
-            return self.labels.reshape(total, self.n_samples)
         chosen = np.unique(np.linspace(0, total - 1, min(total, most)).round().astype(int))
-        return np.stack([self.labels[divmod(int(draw), self.n_draws)] for draw in chosen])
+        return [divmod(int(draw), self.n_draws) for draw in chosen]
 
     def _as_partition(self, labels: Any) -> np.ndarray:
         labels = np.asarray(labels)
@@ -410,15 +427,12 @@ class Posterior:
         True
         """
         check_choice("point_estimate", "loss", loss, ["vi", "binder", "map"])
-        log_joint = self.log_joint.ravel()
         if loss == "map":
-            return divmod(int(np.argmax(log_joint)), self.n_draws)
+            return divmod(int(np.argmax(self.log_joint)), self.n_draws)
         most = int(np.clip(np.sqrt(2 * _ROWS_FOR_LOSS / self.n_samples), 20, _DRAWS_FOR_LOSS))
-        total = self.n_chains * self.n_draws
-        chosen = np.unique(np.linspace(0, total - 1, min(total, most)).round().astype(int))
         losses = pairwise_losses(self.spread(most), int(self.n_clusters.max()), loss == "vi").mean(axis=1)
-        best = chosen[losses <= losses.min() + 1e-12]
-        return divmod(int(best[np.argmax(log_joint[best])]), self.n_draws)
+        best = [place for place, each in zip(self._spread_places(most), losses, strict=True) if each <= losses.min() + 1e-12]
+        return max(best, key=lambda place: self.log_joint[place])
 
     def rhat(self) -> dict[str, float]:
         """Rank-normalised split R̂ of the log joint and of the number of clusters (NaN where a quantity never varies).

@@ -16,7 +16,7 @@ class Chunk(NamedTuple):
 
     path: Path
     first: int
-    count: int
+    n_draws: int
     sha256: str
 
 
@@ -90,7 +90,7 @@ class StoredLabels:
         if (chain, draw) in self._pending:
             return self._pending[chain, draw]
         for chunk in self.chunks[chain]:
-            if chunk.first <= draw < chunk.first + chunk.count:
+            if chunk.first <= draw < chunk.first + chunk.n_draws:
                 if chunk.path not in self._checked:
                     check_chunk(chunk)
                     self._checked.add(chunk.path)
@@ -111,5 +111,5 @@ class StoredLabels:
     def written(self, chain: int, chunk: Chunk) -> None:
         """Forget draws that are on disk now."""
         self.chunks[chain].append(chunk)
-        for d in range(chunk.first, chunk.first + chunk.count):
+        for d in range(chunk.first, chunk.first + chunk.n_draws):
             self._pending.pop((chain, d), None)

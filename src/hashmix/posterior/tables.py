@@ -71,7 +71,8 @@ def cluster_table(draws: Any, estimate: np.ndarray, X: Any, names: list[str], le
     sizes = np.bincount(estimate, minlength=k)
     found = np.full((len(draws), k), np.nan)
     agreement = np.zeros((len(draws), k))
-    means = None if X is None else np.full((len(draws), k, len(names)), np.nan) if not issparse(X) else []
+    dense = X is not None and not issparse(X)
+    means = np.full((len(draws) if dense else 0, k, len(names)), np.nan)
     for s, draw in enumerate(draws):
         table = table_of(estimate, draw, (k, int(draw.max()) + 1))
         match = match_clusters(table)
@@ -80,7 +81,7 @@ def cluster_table(draws: Any, estimate: np.ndarray, X: Any, names: list[str], le
         found[s, mine] = count
         shared = table[mine, theirs]
         agreement[s, mine] = shared / (sizes[mine] + count - shared)
-        if means is not None and not issparse(X):
+        if dense:
             one_hot = csr_array((np.ones(n), draw, np.arange(n + 1)), shape=(n, table.shape[1])).T
             means[s, mine] = (one_hot @ X)[theirs] / count[:, None]
     low, high = (1.0 - level) / 2.0, (1.0 + level) / 2.0
@@ -101,7 +102,6 @@ def cluster_table(draws: Any, estimate: np.ndarray, X: Any, names: list[str], le
         else:
             mean = (one_hot @ X) / sizes[:, None]
             spread = np.sqrt(np.maximum((one_hot @ np.square(X)) / sizes[:, None] - mean**2, 0.0))
-            assert isinstance(means, np.ndarray)
             lower, upper = _quantile(means, low), _quantile(means, high)
             for j, name in enumerate(names):
                 columns |= {f"{name}": mean[:, j], f"{name}_low": lower[:, j], f"{name}_high": upper[:, j]}
