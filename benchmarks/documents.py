@@ -5,7 +5,7 @@
 Documents of hashmix.paper.make_documents over 141,043 words, one topic each, made by another process and kept as CSR (uint8
 counts, 32-bit columns). A chain with our defaults starts from scratch; after every sweep, NMI with the true topics. Peak memory
 counts the CSR and everything but one draw, as a multiple of the CSR. --clusters instead: seconds a sweep of a converged chain
-over 20,000 words for K = 100 … 3000. Prints one table, writes benchmarks/results/documents.json or documents_clusters.json.
+over 20,000 words for K = 100 … 3000, with the concentrations the documents were made with, so that K stays what it is. Prints one table, writes benchmarks/results/documents.json or documents_clusters.json.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from chain_trace import trace
 from report import write_results
 
+import hashmix as hm
 from hashmix.paper import make_documents
 
 MAKE = """
@@ -103,7 +104,9 @@ def clusters(args):
     results = {}
     for k in (30, 300) if args.quick else (100, 300, 1000, 3000):
         X, y = make_documents(20_000 if args.quick else 100_000, n_words=20_000, n_topics=k)
-        traced = trace(X, component="multinomial", init=y, n_warmup=5, n_sweeps=5, max_seconds=args.seconds)
+        base = 1.0 / np.arange(1.0, 20_001.0)
+        component = hm.components.DirichletMultinomial(1000.0 * base / base.sum())
+        traced = trace(X, component=component, init=y, n_warmup=5, n_sweeps=5, max_seconds=args.seconds)
         seconds = float(np.median(np.diff(traced["seconds"])[-5:]))
         results[k] = {"seconds a sweep": seconds, "clusters": traced["n_clusters"][-1]}
         first = next(iter(results.values()))["seconds a sweep"]

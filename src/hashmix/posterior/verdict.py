@@ -37,6 +37,8 @@ def verdict(posterior: Any) -> str:
         counts = " and ".join(map(str, sorted(set(modes))))
         if len(set(modes)) > 1:
             what = f"The chains disagree on the number of clusters: {counts}"
+        elif name == "n_clusters":
+            what = f"The chains mostly find {counts} clusters, but not equally often"
         else:
             what = f"The chains agree on {counts} clusters, but not on the {name.replace('_', ' ')}"
         return f"{what} (R̂ {worst[name]:.2f}). Run longer, or start chains from the estimate with most support (init=)."
@@ -44,7 +46,7 @@ def verdict(posterior: Any) -> str:
     least = {name: value for name, value in least.items() if np.isfinite(value)}
     if least and min(least.values()) < _ESS:
         name = min(least, key=lambda each: least[each])
-        few = f"{least[name]:.0f} independent draws of the {name.replace('_', ' ')}"
+        few = f"{least[name]:.0f} independent draws of the {name.replace('n_clusters', 'number of clusters').replace('_', ' ')}"
         return f"Nothing speaks against convergence, but there are only about {few}: run longer before quoting intervals."
     if posterior.n_chains == 1:
         return "Nothing speaks against convergence, but one chain cannot disagree with itself: run two or more to be sure."
