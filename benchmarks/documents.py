@@ -5,7 +5,8 @@
 Documents of hashmix.paper.make_documents over 141,043 words, one topic each, made by another process and kept as CSR (uint8
 counts, 32-bit columns). A chain with our defaults starts from scratch; after every sweep, NMI with the true topics. Peak memory
 counts the CSR and everything but one draw, as a multiple of the CSR. --clusters instead: seconds a sweep of a converged chain
-over 20,000 words for K = 100 … 3000, with the concentrations the documents were made with, so that K stays what it is. Prints one table, writes benchmarks/results/documents.json or documents_clusters.json.
+over 20,000 words for K = 100 … 3000, with the concentrations the documents were made with, so that K stays what it is. Prints
+one table, writes benchmarks/results/documents.json or documents_clusters.json.
 """
 
 from __future__ import annotations
