@@ -202,8 +202,12 @@ def test_repeated_moves_are_told_apart(three_blobs):
     assert (posterior.move_stats["RGSM-2"]["proposed"] == 2).all()
 
 
-def test_progress_bar_shows_only_when_asked(three_blobs, capsys):
+def test_progress_bar_shows_only_when_asked_and_seen(three_blobs, capsys, monkeypatch):
     hm.sample(three_blobs[0], n_draws=3)
+    hm.sample(three_blobs[0], n_draws=3, progress=True)  # no terminal here
     assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     hm.sample(three_blobs[0], n_draws=3, progress=True)
-    assert "sweep" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "3/3" in shown
+    assert "clusters, log joint" in shown
