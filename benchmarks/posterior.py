@@ -69,7 +69,7 @@ def estimate(n, n_draws, k):
 def runs(n, n_sweeps):
     """Seconds of sampling with and without a run folder, one after the other twice, and of the report."""
     X, _ = make_mixture(n, 8, 100, separation=8.0, seed=0)[:2]
-    settings = {"n_draws": n_sweeps, "n_warmup": 0, "init": "auto", "random_state": 0}
+    settings = {"n_draws": n_sweeps, "n_warmup": 20, "init": "auto", "random_state": 0}
     hm.sample(X[:5000], **settings | {"n_draws": 2})
     out = {"rows": n, "sweeps": n_sweeps}
     for _ in range(2):
