@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -116,7 +117,7 @@ print(lost, same)
 """
 
 
-@pytest.mark.skipif(not hasattr(sys, "getdlopenflags"), reason="needs fork and SIGKILL")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 @pytest.mark.parametrize("n_kills", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_and_resumed(tmp_path, n_kills):
     done = subprocess.run(
