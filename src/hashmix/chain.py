@@ -107,10 +107,8 @@ class Chain:
             **{f"model_{k}": np.asarray(leaf) for k, leaf in enumerate(leaves(self.state.model))},
         }
 
-    def begin_run(self) -> None:
-        """Go on from the last checkpoint of the run folder, if there is one; write the first if not."""
-        assert self.run is not None
-        kept = self.run.restore(self.number)
+    def restore(self, kept: dict[str, Any] | None) -> None:
+        """Go on from a checkpoint of the run folder, whose draws are in the record; without one, write the first."""
         if kept is None:
             self._checkpoint(now=True)
             return

@@ -163,8 +163,8 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
+    from hashmix.files import write_atomically
     from hashmix.mixture import SplitMergeMixture
-    from hashmix.runs import write_atomically
 
     show = not options.quiet and sys.stderr.isatty()
     X, names = _read(options, show)
@@ -304,7 +304,10 @@ def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str) ->
         axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
         axes[0].figure.savefig(folder / "words.png", dpi=120)
     plt.close("all")
-    model.posterior_.report(folder / "report.html", X, names, model.labels_, title)
+    try:
+        model.posterior_.report(folder / "report.html", X, names, model.labels_, title)
+    except ImportError as error:
+        print(f"hashmix: no report: {error}", file=sys.stderr)
 
 
 # ---- hashmix warmup ------------------------------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ import base64
 import io
 import os
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from hashmix import plot
+from hashmix.files import write_atomically
 from hashmix.posterior import Posterior
 
 __all__ = ["write_report"]
@@ -42,27 +42,14 @@ summary { cursor: pointer; color: var(--accent); }
 """
 
 
-def write_report(
-    posterior: Posterior,
-    path: str | os.PathLike,
-    X: Any = None,
-    feature_names: Any = None,
-    labels: Any = None,
-    title: str = "Clusters",
-) -> None:
+def write_report(posterior: Posterior, path: str | os.PathLike, X: Any, feature_names: Any, labels: Any, title: str) -> None:
     """Write the page; see :meth:`hashmix.Posterior.report`."""
-    path = Path(path)
     if labels is None:
         large = posterior.n_samples * posterior.n_chains * posterior.n_draws > _LABELS
         labels = posterior.labels[posterior.point_estimate_draw()] if large else posterior.point_estimate()
     labels = np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int32)
     page = _page(posterior, X, feature_names, labels, title)
-    temporary = path.with_name(f"{path.name}.part")
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, lambda file: file.write(page.encode()))
 
 
 def _page(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarray, title: str) -> str:

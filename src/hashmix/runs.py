@@ -24,8 +24,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from hashmix.files import write_atomically
 from hashmix.hashing.rows import SparseRows
 from hashmix.posterior import Posterior
+from hashmix.posterior.saving import named_arrays
 from hashmix.posterior.stored import Chunk, StoredLabels, check_chunk, checksum, smallest_integers
 
 __all__ = ["RunFolder", "fingerprint", "known_keys", "load_run"]
@@ -53,29 +55,19 @@ def fingerprint(X: Any) -> dict[str, Any]:
     return {"shape": shape, "dtype": str(arrays[0].dtype), "sha256": digest.hexdigest()}
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """Write a file beside its place, flush it to disk, and rename it: a reader sees the old one or the new one."""
-    temporary = path.with_name(f"{path.name}.part")
+def _write(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+    """Write a file of a run, whole or not at all."""
     try:
-        with temporary.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        write_atomically(path, write)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        if error.errno == errno.ENOSPC:
-            raise OSError(
-                errno.ENOSPC, f"The disk is full; draws up to the last checkpoint are safe in {path.parent}"
-            ) from None
-        raise
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        if error.errno != errno.ENOSPC:
+            raise
+        what = f"The disk is full; draws up to the last checkpoint are safe in {path.parent}"
+        raise OSError(errno.ENOSPC, what) from None
 
 
 def _write_arrays(path: Path, arrays: dict[str, Any]) -> None:
-    write_atomically(path, lambda file: np.savez(file, **arrays))
+    _write(path, lambda file: np.savez(file, **arrays))
 
 
 class RunFolder:
@@ -109,7 +101,7 @@ class RunFolder:
             self._next = [0] * record.n_chains
             about = {"format": _FORMAT, "versions": _versions(), "n_draws": record.n_draws} | about
             text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
-            write_atomically(self.path / "run.json", lambda file: file.write(text.encode()))
+            _write(self.path / "run.json", lambda file: file.write(text.encode()))
         except BaseException:
             self.close()
             raise
@@ -129,12 +121,7 @@ class RunFolder:
         """Where a chain's files are."""
         return self.path / f"chain-{chain}"
 
-    def kept_labels(self, chain: int, start: Any) -> Any:
-        """Where a chain goes on, or else where it is to start."""
-        folder = self.chain_folder(chain)
-        return read_checkpoint(folder)["labels"] if (folder / "checkpoint.npz").exists() else start
-
-    def restore(self, chain: int) -> dict[str, Any] | None:
+    def checkpoint(self, chain: int) -> dict[str, Any] | None:
         """The last checkpoint of a chain, if there is one; its draws are then in the record."""
         folder = self.chain_folder(chain)
         if not (folder / "checkpoint.npz").exists():
@@ -143,16 +130,14 @@ class RunFolder:
         for chunk in kept["chunks"]:
             check_chunk(chunk)
         self._next[chain] = 1 + max((_number(chunk.path) for chunk in kept["chunks"]), default=-1)
-        finished = sum(chunk.n_draws for chunk in kept["chunks"]) >= self.record.n_draws
-        while not finished and kept["chunks"] and kept["chunks"][-1].first >= int(kept["draws"]):
+        kept["finished"] = sum(chunk.n_draws for chunk in kept["chunks"]) >= self.record.n_draws
+        while not kept["finished"] and kept["chunks"] and kept["chunks"][-1].first >= int(kept["draws"]):
             # Draws beyond the state that was kept: they are made again, the same, on the way to more. Their files stay, for
             # a posterior that was loaded earlier may yet read them.
             kept["chunks"].pop()
             kept["scalars"].pop()
-        kept["finished"] = finished
         fill_record(self.record, chain, kept)
         self._sums[chain] = [chunk.sha256 for chunk, _ in kept["scalars"]]
-        self._last[chain] = time.perf_counter()
         return kept
 
     def write(self, chain: int, kept: dict[str, np.ndarray], ends: list[int], now: bool) -> None:
@@ -186,8 +171,8 @@ class RunFolder:
         number = self._next[chain]
         path, beside = folder / f"labels-{number:06d}.npy", folder / f"draws-{number:06d}.npz"
         labels = smallest_integers(self.labels.pending(chain, first, end - first))
-        scalars = {name: values[chain, first:end] for name, values in _places(self.record).items()}
-        write_atomically(path, lambda file: np.save(file, labels, allow_pickle=False))
+        scalars = {name: values[chain, first:end] for name, values in named_arrays(self.record).items()}
+        _write(path, lambda file: np.save(file, labels, allow_pickle=False))
         _write_arrays(beside, scalars)
         self._next[chain] += 1
         self._sums[chain].append(checksum(beside))
@@ -268,21 +253,13 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
     return kept
 
 
-def _places(record: Posterior) -> dict[str, np.ndarray]:
-    out = {name: getattr(record, name) for name in record.SCALARS}
-    out |= {f"hyperparameter_{name}": values for name, values in record.hyperparameters.items()}
-    for m, fields in enumerate(record.move_stats.values()):
-        out |= {f"move_{m}_{what}": values for what, values in fields.items()}
-    return out
-
-
 def fill_record(record: Posterior, chain: int, kept: dict[str, Any]) -> None:
     """Put the draws of a checkpoint into a record."""
     assert isinstance(record.labels, StoredLabels)
     record.labels.chunks[chain] = list(kept["chunks"])
     for chunk, arrays in kept["scalars"]:
         count = max(0, min(chunk.n_draws, record.n_draws - chunk.first))
-        for name, values in _places(record).items():
+        for name, values in named_arrays(record).items():
             values[chain, chunk.first : chunk.first + count] = arrays[name][:count]
 
 

@@ -176,27 +176,25 @@ def sample_and_tables(
     learned = component.hyperparameters(model)
     record = Posterior.empty(n_chains, n_draws, n, move_names(schedule), settings, learned, stored=run_dir is not None)
     run = None if run_dir is None else RunFolder(run_dir, _about(settings, X, model, keys, starts, record), record)
-    _warn_if_published(schedule)
-    # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
-    few = first_states(first_rows(X, 2), component, prior, ["auto"], keys[:1], model, n_jobs)[0]
-    for move, _ in schedule:
-        move.compile(few)
     try:
+        _warn_if_published(schedule)
+        # No work, but compiled, and on two rows, so that hashing counts as the work it is: max_seconds is for sampling.
+        few = first_states(first_rows(X, 2), component, prior, ["auto"], keys[:1], model, n_jobs)[0]
+        for move, _ in schedule:
+            move.compile(few)
         begin = time.perf_counter()
-        if run is not None:
-            starts = [run.kept_labels(c, start) for c, start in enumerate(starts)]
+        kept = [None if run is None else run.checkpoint(c) for c in range(n_chains)]
+        starts = [start if known is None else known["labels"] for start, known in zip(starts, kept, strict=True)]
         states = first_states(X, component, prior, starts, keys, model, n_jobs)
         if not np.isfinite([state.log_joint() for state in states]).all():
-            raise ValueError(
-                "The starting partition has no finite log joint: X lies too far outside what the component expects."
-            )
+            raise ValueError("The start has no finite log joint: X lies too far outside what the component expects.")
         chains = [
             Chain(c, key, state, schedule, record, n_warmup, thin, begin, run)
             for c, (key, state) in enumerate(zip(keys, states, strict=True))
         ]
         if run is not None:
-            for chain in chains:
-                chain.begin_run()
+            for chain, known in zip(chains, kept, strict=True):
+                chain.restore(known)
         deadline = None if max_seconds is None else begin + max_seconds
         stopped_by = _run(chains, n_workers, deadline, progress)
     finally:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +14,7 @@ from hashmix.posterior.arviz import to_arviz
 from hashmix.posterior.diagnostics import ess, rhat
 from hashmix.posterior.losses import loss_to, pairwise_losses
 from hashmix.posterior.matching import CredibleBall, credible_ball, match_clusters, row_certainty, table_of
+from hashmix.posterior.saving import read_posterior, write_posterior
 from hashmix.posterior.search import least_expected_loss
 from hashmix.posterior.stored import StoredLabels
 from hashmix.posterior.tables import DRAWS_FOR_CLUSTERS, cluster_table, move_table, summary_table
@@ -523,27 +521,7 @@ class Posterior:
         >>> bool((again.labels == posterior.labels).all())
         True
         """
-        arrays = {"labels": np.asarray(self.labels), **{name: getattr(self, name) for name in self.SCALARS}}
-        for m, fields in enumerate(self.move_stats.values()):
-            for what, values in fields.items():
-                arrays[f"move_{m}_{what}"] = values
-        arrays.update({f"hyperparameter_{name}": values for name, values in self.hyperparameters.items()})
-        about = {
-            "format": "hashmix-posterior-1",
-            "moves": list(self.move_stats),
-            "hyperparameters": list(self.hyperparameters),
-            "settings": self.settings,
-        }
-        path = Path(path)
-        # Written beside the target and moved there when complete: a reader never sees half a file.
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            with temporary.open("wb") as file:
-                np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_posterior(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Posterior:
@@ -561,23 +539,7 @@ class Posterior:
             from hashmix.runs import load_run  # which needs this module
 
             return load_run(path)
-        try:
-            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
-                about = json.loads(str(file["about"]))
-                if about["format"] != "hashmix-posterior-1":
-                    raise KeyError(about["format"])
-                return cls(
-                    labels=file["labels"],
-                    **{name: file[name] for name in cls.SCALARS},
-                    hyperparameters={name: file[f"hyperparameter_{name}"] for name in about["hyperparameters"]},
-                    move_stats={
-                        move: {field: file[f"move_{m}_{field}"] for field in cls.MOVE_FIELDS}
-                        for m, move in enumerate(about["moves"])
-                    },
-                    settings=about["settings"],
-                )
-        except (KeyError, ValueError, zipfile.BadZipFile, EOFError, TypeError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is not a file written by Posterior.save ({error}).") from None
+        return read_posterior(cls, path)
 
     def __repr__(self) -> str:
         probabilities = self.n_clusters_probabilities()

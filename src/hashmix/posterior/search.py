@@ -298,7 +298,7 @@ def least_expected_loss(draws: np.ndarray, best_draw: np.ndarray, by_information
     """
     n = draws.shape[1]
     x = np.arange(n + 1.0)
-    # Divided by n, or n², a change of one row is of the size of a loss, and ties are ties.
+    # n times the loss: what one row changes is then of the same size for any n, and ties can be told.
     values = x * np.log(np.maximum(x, 1.0)) if by_information else x * x / n
     rng = np.random.default_rng(seed)
     search = _Search(draws, values)
