@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hashmix import components, hashing, moves, priors
+from hashmix import components, hashing, moves, plot, priors
 from hashmix.posterior import Posterior
 from hashmix.sampling import sample
 
 if TYPE_CHECKING:
     from hashmix.mixture import SplitMergeMixture
 
-__all__ = ["Posterior", "SplitMergeMixture", "components", "hashing", "moves", "priors", "sample"]
+__all__ = ["Posterior", "SplitMergeMixture", "components", "hashing", "moves", "plot", "priors", "sample"]
 
 
 def __getattr__(name: str) -> Any:

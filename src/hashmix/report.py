@@ -133,7 +133,7 @@ def _clusters(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarr
     head = ["cluster", "rows", "90 % interval", "agreement"]
     has_words = "top_words" in table
     names = [] if X is None or has_words else list(feature_names)
-    head += ["words that tell most"] if has_words else [f"{name} (mean ± sd)" for name in names]
+    head += ["words that tell most"] if has_words else list(names)
     lines = []
     for c in order:
         line = table.loc[int(c)]
@@ -141,13 +141,33 @@ def _clusters(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarr
         cells = [f"{c}", f"{int(line['size']):,}", interval, f"{line['agreement']:.0%}"]
         row = "".join(f"<td>{cell}</td>" for cell in cells)
         if has_words:
-            row += f'<td class="text">{escape(line["top_words"])}</td>'
-        row += "".join(f"<td>{line[name]:.4g} ± {line[f'{name}_sd']:.2g}</td>" for name in names)
+            row += f'<td class="text">{_words(line)}</td>'
+        row += "".join(f"<td>{_mean_and_sd(line, name)}</td>" for name in names)
         lines.append(f"<tr>{row}</tr>")
     more = f'<p class="faint">The {len(order)} largest of {len(sizes):,}.</p>' if len(sizes) > len(order) else ""
     what = "Agreement is the share of rows a cluster has in common with its match in other draws, on average."
+    if names or has_words:
+        shown = "shares of the cluster's counts" if has_words else "means and standard deviations"
+        what += f" Of {'words' if has_words else 'columns'}: {shown}, with 90 % intervals over the draws."
     header = "".join(f"<th>{escape(name)}</th>" for name in head)
     return f'<p class="faint">{what}</p>{_scrolling(header, lines, "Clusters")}{more}'
+
+
+def _mean_and_sd(line: Any, name: str) -> str:
+    """A column in a cluster: its mean and, below, its standard deviation, with intervals."""
+    mean, sd = (
+        f"{line[what]:.4g} ({line[f'{what}_low']:.4g} – {line[f'{what}_high']:.4g})" for what in (f"{name}_mean", f"{name}_sd")
+    )
+    return f'{mean}<br><span class="faint">sd {sd}</span>'
+
+
+def _words(line: Any) -> str:
+    """The words of a cluster, with what share of it they are, in percent, and the interval of that."""
+    parts = []
+    for word, *shares in zip(line["top_words"], *(line[f"word_shares{end}"] for end in ("", "_low", "_high")), strict=True):
+        share, low, high = (f"{100.0 * value:.2g}" for value in shares)
+        parts.append(f'{escape(word)} <span class="faint">{share}&nbsp;% ({low}&nbsp;–&nbsp;{high})</span>')
+    return ", ".join(parts)
 
 
 def _telling_columns(X: np.ndarray, labels: np.ndarray) -> np.ndarray:

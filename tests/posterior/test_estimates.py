@@ -148,12 +148,54 @@ def test_clusters_with_intervals():
     assert (table["size"] <= table["size_high"]).all()
     assert (table["matched"] == 1.0).all()
     assert (table["agreement"] > 0.8).all()
-    assert table.loc[1, "a"] == pytest.approx(X[truth == 1, 0].mean())
-    assert (table["a_low"] < table["a_high"]).all()
-    words = posterior.clusters(csr_matrix(np.column_stack([1 - truth, truth])), feature_names=["cat", "oak"])
-    assert words["top_words"].str.split(", ").str[0].tolist() == ["cat", "oak"]
+    for name, of in (("mean", np.mean), ("sd", np.std)):
+        assert table.loc[1, f"a_{name}"] == pytest.approx(of(X[truth == 1, 0]))
+        seen = [of(X[draw == draw[-1], 0]) for draw in draws]
+        assert table.loc[1, f"a_{name}_low"] == pytest.approx(np.quantile(seen, 0.05))
+        assert table.loc[1, f"a_{name}_high"] == pytest.approx(np.quantile(seen, 0.95))
     with pytest.raises(ValueError, match="'X' parameter of clusters must be the 100 rows"):
         posterior.clusters(X[:5])
+
+
+def test_words_with_intervals(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], [60, 40])
+    draws = renumbered([np.where(rng.random(100) < 0.05, 1 - truth, truth) for _ in range(50)])
+    counts = rng.poisson(np.array([[3.0, 0.2, 1.0, 0.0], [0.2, 3.0, 1.0, 0.0]])[truth])
+    names = ["cat", "oak, old", "the", "never"]
+    table = as_posterior(draws).clusters(csr_matrix(counts), feature_names=names)
+    assert [words[0] for words in table["top_words"]] == ["cat", "oak, old"]
+    assert not any("never" in words for words in table["top_words"])
+    seen = [counts[draw == draw[-1], 1].sum() / counts[draw == draw[-1]].sum() for draw in draws]
+    assert table.loc[1, "word_shares"][0] == pytest.approx(counts[truth == 1, 1].sum() / counts[truth == 1].sum())
+    assert table.loc[1, "word_shares_low"][0] == pytest.approx(np.quantile(seen, 0.05))
+    assert table.loc[1, "word_shares_high"][0] == pytest.approx(np.quantile(seen, 0.95))
+    monkeypatch.setattr("hashmix.posterior.clusters._ENTRIES_FOR_WORDS", 10 * np.count_nonzero(counts))
+    fewer = as_posterior(draws).clusters(csr_matrix(counts), feature_names=names)
+    assert fewer.loc[1, "word_shares_low"][0] == pytest.approx(np.quantile(seen[::5], 0.05))
+    nothing = as_posterior(draws).clusters(csr_matrix((100, 4)))
+    assert nothing["top_words"].tolist() == [(), ()]
+
+
+def test_names_of_columns_do_not_clash():
+    table = as_posterior(noisy_draws(20, 10, 2, 0.1, 0)).clusters(np.arange(20.0)[:, None], feature_names=["size"])
+    assert table["size"].sum() == 20
+    assert table["size_mean"].notna().all()
+
+
+def test_lower_bound_of_the_variation_of_information():
+    """Against its formula in terms of how often rows are together, and below what it bounds, for all partitions."""
+    n = 6
+    draws = noisy_draws(n, 12, 3, 0.4, 0)
+    together = (draws[:, :, None] == draws[:, None, :]).mean(axis=0)
+    log_theirs = np.log((draws[:, :, None] == draws[:, None, :]).sum(axis=2)).mean(axis=0)
+    posterior = as_posterior(draws)
+    for labels in all_partitions(n):
+        mine = labels[:, None] == labels
+        want = np.log(mine.sum(1)) + log_theirs - 2.0 * np.log((mine * together).sum(1))
+        bound = posterior.expected_loss(labels, "vi-lower-bound")
+        assert bound == pytest.approx(max(want.mean(), 0.0), abs=1e-12)
+        assert bound <= posterior.expected_loss(labels, "vi") + 1e-12
 
 
 def test_summary_and_moves():

@@ -11,13 +11,14 @@ import numpy as np
 
 from hashmix.partition import canonical_labels
 from hashmix.posterior.arviz import to_arviz
+from hashmix.posterior.clusters import DRAWS_FOR_CLUSTERS, cluster_table
 from hashmix.posterior.diagnostics import ess, rhat
-from hashmix.posterior.losses import loss_to, pairwise_losses
+from hashmix.posterior.losses import information_lower_bound, loss_to, pairwise_losses
 from hashmix.posterior.matching import CredibleBall, credible_ball, match_clusters, row_certainty, table_of
 from hashmix.posterior.saving import read_posterior, write_posterior
 from hashmix.posterior.search import least_expected_loss
 from hashmix.posterior.stored import StoredLabels
-from hashmix.posterior.tables import DRAWS_FOR_CLUSTERS, cluster_table, move_table, summary_table
+from hashmix.posterior.tables import move_table, summary_table
 from hashmix.posterior.verdict import verdict
 from hashmix.validation import bad_parameter, check_choice, check_integer, check_number
 
@@ -188,7 +189,15 @@ class Posterior:
         return canonical_labels(best.astype(np.int32), int(best.max()) + 1)[0]
 
     def expected_loss(self, labels: Any, loss: str = "vi") -> float:
-        """The mean distance of a partition to the draws: variation of information in nats, or Binder's loss.
+        """The mean distance of a partition to the draws.
+
+        Parameters
+        ----------
+        labels : array of shape (n_samples,)
+            The partition.
+        loss : {"vi", "binder", "vi-lower-bound"}, default="vi"
+            Variation of information in nats; Binder's loss; or the lower bound of the first that knows the draws only through
+            how often rows are together (R's ``VI.lb`` is this in bits plus a constant, which makes it no bound).
 
         Examples
         --------
@@ -197,7 +206,10 @@ class Posterior:
         >>> posterior.expected_loss(posterior.point_estimate()) <= posterior.expected_loss([0, 1, 2, 3])
         True
         """
-        return float(self._distances(self._as_partition(labels), loss).mean())
+        labels = self._as_partition(labels)
+        if check_choice("expected_loss", "loss", loss, ["vi", "binder", "vi-lower-bound"]) == "vi-lower-bound":
+            return information_lower_bound(labels, self.each_draw())
+        return float(self._distances(labels, loss).mean())
 
     def credible_ball(self, labels: Any = None, loss: str = "vi", level: float = 0.95) -> CredibleBall:
         """The draws nearest to a partition (the point estimate, by default) that make up ``level`` of the posterior.
@@ -323,15 +335,16 @@ class Posterior:
         """The clusters of a partition (the point estimate, by default) with intervals: a DataFrame with a line a cluster.
 
         Sizes and weights; ``matched``, the share of draws that have a cluster like it; ``agreement``, the mean share of rows
-        it has in common with that; given the data, means with intervals and standard deviations of every column, or the words
-        that tell most if X is sparse.
+        it has in common with that. Given the data, of every column ``name``, ``name_mean`` and ``name_sd``; of a sparse X the
+        words that tell most, and their shares of the cluster's counts. All of them but the names of words with intervals:
+        columns that end in ``_low`` and ``_high``.
 
         Examples
         --------
         >>> import numpy as np, hashmix as hm
         >>> X = np.array([[0.0], [0.1], [8.0], [8.1]])
         >>> posterior = hm.sample(X, hm.components.DiagonalGaussian(4.0, 0.1, 2.0, 0.1), n_draws=50, random_state=0)
-        >>> posterior.clusters(X, feature_names=["height"])["height"].round(2).tolist()
+        >>> posterior.clusters(X, feature_names=["height"])["height_mean"].round(2).tolist()
         [0.05, 8.05]
         """
         level = _check_level("clusters", level)
