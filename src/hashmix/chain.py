@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,27 @@ from hashmix.state import State
 if TYPE_CHECKING:
     from hashmix.runs import RunFolder
 
-__all__ = ["Chain", "leaves", "move_names"]
+__all__ = ["Chain", "Sweep", "leaves", "move_names"]
 
 
 #: A chain's state is built anew from its labels whenever it has made so many sweeps: there, it can be taken up again.
 _SWEEPS_PER_REBUILD = 20
+
+
+class Sweep(NamedTuple):
+    """What one sweep came to.
+
+    ``number`` counts from 1, warm-up included; ``seconds`` since sampling began; ``counts`` has a line a move of the schedule
+    and the columns of ``Posterior.MOVE_FIELDS``. ``state`` must not be changed: its ``labels()`` are the partition.
+    """
+
+    chain: int
+    number: int
+    seconds: float
+    n_clusters: int
+    log_joint: float
+    counts: np.ndarray
+    state: State
 
 
 class Chain:
@@ -39,6 +55,7 @@ class Chain:
         thin: int,
         begin: float,
         run: RunFolder | None = None,
+        callback: Callable[[Sweep], Any] | None = None,
     ) -> None:
         self.number, self.key, self.state, self.schedule = number, key, state, schedule
         self.record, self.n_warmup, self.thin, self.begin = record, n_warmup, thin, begin
@@ -49,7 +66,7 @@ class Chain:
         self.tuner = Tuner(schedule, state)
         self.since_draw = np.zeros((len(schedule), len(Posterior.MOVE_FIELDS)))
         self.total_sweeps = n_warmup + thin * record.n_draws
-        self.run = run
+        self.run, self.callback = run, callback
         self.seen = state.n_clusters, state.log_joint()  # for those who watch, while the state is being changed
 
     def sweep(self, stop: threading.Event) -> None:
@@ -59,6 +76,7 @@ class Chain:
         warming_up = self.sweeps < self.n_warmup
         if self.sweeps == self.n_warmup:
             self.since_draw[:] = 0  # what happened during warm-up is not counted
+        made = np.zeros_like(self.since_draw)
         if self.sweeps >= self.held:
             state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
         for m, (move, _) in enumerate(self.schedule):
@@ -68,8 +86,8 @@ class Chain:
                 counts = self.tuner.warm_up(m, state, rng, stop.is_set)
             else:
                 counts = move.apply(state, rng, self.tuner.times(m, self.key, self.sweeps), stop.is_set)
-            self.since_draw[m, :-1] += counts
-            self.since_draw[m, -1] += time.perf_counter() - started
+            made[m, :-1], made[m, -1] = counts, time.perf_counter() - started
+        self.since_draw += made
         if stop.is_set():
             return
         if warming_up:
@@ -81,6 +99,10 @@ class Chain:
         state.refresh_if_due()
         self.sweeps += 1
         self.seen = state.n_clusters, state.log_joint()
+        if self.callback is not None and self.callback(
+            Sweep(self.number, self.sweeps, time.perf_counter() - self.begin, *self.seen, made, state)
+        ):
+            stop.set()
         if self.sweeps > self.n_warmup and (self.sweeps - self.n_warmup) % self.thin == 0:
             self.write_draw()
         if self.sweeps % _SWEEPS_PER_REBUILD == 0:

@@ -7,14 +7,14 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from hashmix.chain import Chain, leaves, move_names
+from hashmix.chain import Chain, Sweep, leaves, move_names
 from hashmix.components import Component, prepare
 from hashmix.first_states import first_states
 from hashmix.hashing.chain_tables import ChainTables
@@ -47,6 +47,7 @@ def sample(
     n_jobs: int | None = None,
     progress: bool = False,
     run_dir: str | os.PathLike | None = None,
+    callback: Callable[[Sweep], Any] | None = None,
 ) -> Posterior:
     """Draw partitions of the rows of X from their posterior.
 
@@ -91,6 +92,9 @@ def sample(
         A folder that draws are written to as they come, every ten seconds or so (at least 20 sweeps), with the state of the
         chains. A call with the same data and settings (``n_draws`` may have grown) goes on from there, to the same draws to
         the last bit as if it had never been interrupted. Labels then stay on disk; see :meth:`Posterior.load`.
+    callback : callable, optional
+        Called after every sweep of every chain, warm-up included, with a :class:`hashmix.chain.Sweep`, in the thread of the
+        chain. If it returns something true, sampling stops with the draws so far.
 
     Returns
     -------
@@ -124,6 +128,7 @@ def sample(
         n_jobs=n_jobs,
         progress=progress,
         run_dir=run_dir,
+        callback=callback,
     )[0]
 
 
@@ -143,6 +148,7 @@ def sample_and_tables(
     n_jobs: int | None,
     progress: bool,
     run_dir: str | os.PathLike | None,
+    callback: Callable[[Sweep], Any] | None = None,
 ) -> tuple[Posterior, ChainTables]:
     """What :func:`sample` returns, and the hash tables of the first chain."""
     owner = "sample"
@@ -189,7 +195,7 @@ def sample_and_tables(
         if not np.isfinite([state.log_joint() for state in states]).all():
             raise ValueError("The start has no finite log joint: X lies too far outside what the component expects.")
         chains = [
-            Chain(c, key, state, schedule, record, n_warmup, thin, begin, run)
+            Chain(c, key, state, schedule, record, n_warmup, thin, begin, run, callback)
             for c, (key, state) in enumerate(zip(keys, states, strict=True))
         ]
         if run is not None:
@@ -250,6 +256,8 @@ def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: 
                 for future in done:
                     future.result()
                 show(sum(chain.sweeps for chain in chains), *chains[0].seen)
+                if stop.is_set() and stopped_by is None:
+                    stopped_by = "callback"
                 if pending and not stop.is_set() and deadline is not None and time.perf_counter() >= deadline:
                     stopped_by = "max_seconds"
                     stop.set()
@@ -262,9 +270,11 @@ def _run(chains: list[Chain], n_workers: int, deadline: float | None, progress: 
 
 def _finish(record: Posterior, chains: list[Chain], stopped_by: str | None) -> Posterior:
     """The draws that were made; a stop during warm-up keeps the state it was in."""
-    if stopped_by is None:
+    if stopped_by is None or all(chain.sweeps >= chain.total_sweeps for chain in chains):
         return record
-    word = {"interrupt": "Interrupted", "max_seconds": "Out of time (max_seconds)"}[stopped_by]
+    word = {"interrupt": "Interrupted", "max_seconds": "Out of time (max_seconds)", "callback": "Stopped by the callback"}[
+        stopped_by
+    ]
     if not any(chain.draws for chain in chains):
         for chain in chains:
             chain.write_draw()

@@ -57,6 +57,7 @@ class FullGaussian(GaussianComponent):
     """
 
     scale_name = "scale"
+    least_share = 10.0**-0.75
 
     def __init__(self, mean: Any, kappa: float, dof: float, scale: Any, learn: bool = False) -> None:
         owner = type(self).__name__

@@ -48,12 +48,14 @@ class GaussianComponent(Component):
     learn: bool
     #: What the scales of a cluster's variances are called.
     scale_name: ClassVar[str]
+    #: Of a column's variance within a cluster: what the lower bound of a learned scale is, at most.
+    least_share: ClassVar[float] = 1.0
 
     def learner(self, model: Any, X: np.ndarray) -> Learner | None:
         if not self.learn:
             return None
         variance = column_spread(X)[1] * model.inverse_scale**2
-        hyperprior = Hyperprior.weak(variance, self._variance_unit(model))
+        hyperprior = Hyperprior.weak(variance, self._variance_unit(model), self.least_share)
         return lambda model, table, slots, rng: learn(self, model, hyperprior, table.statistics(slots), rng)
 
     def hyperparameters(self, model: Any) -> dict[str, np.ndarray]:

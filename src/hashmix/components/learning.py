@@ -4,7 +4,9 @@ Hyperpriors, in terms of the columns' means and variances v_d, whatever values a
 
 * ``mean_d`` ~ N(column mean, v_d);
 * the variance expected within a cluster, as a share of v_d, is log-uniform between ``10^(−8/D)`` and 1 in every column:
-  a cluster fills between 10⁻⁴ of the volume of the data and all of it;
+  a cluster fills between 10⁻⁴ of the volume of the data and all of it; with full covariances the lower bound is at most
+  ``10^(−3/4)``, else many columns would bind it to clusters as wide as the data, and small ones that are far apart would be
+  taken together;
 * ``kappa`` is log-uniform between ``10^(−24/D)`` and ``10^(−18/D)``: cluster means may lie anywhere in a region of 10⁹ to 10¹²
   cluster volumes. This is where parsimony comes from. Left free to grow, kappa makes clusters cheap, and groups that are not
   quite Gaussian are taken apart.
@@ -41,11 +43,14 @@ class Hyperprior(NamedTuple):
     most_kappa: float
 
     @classmethod
-    def weak(cls, variance: np.ndarray, scale_per_variance: float) -> Hyperprior:
-        """The hyperprior of this module; a scale of ``scale_per_variance`` means an expected variance of 1."""
+    def weak(cls, variance: np.ndarray, scale_per_variance: float, least_share: float = 1.0) -> Hyperprior:
+        """The hyperprior of this module; a scale of ``scale_per_variance`` means an expected variance of 1.
+
+        The least share of a column's variance within a cluster is ``least_share``, or less.
+        """
         d = len(variance)
         most = scale_per_variance * variance
-        least = most * 10.0 ** (2.0 * LEAST_VOLUME / d)
+        least = most * min(10.0 ** (2.0 * LEAST_VOLUME / d), least_share)
         return cls(variance, least, most, 10.0 ** (-2.0 * MOST_REGION / d), 10.0 ** (-2.0 * LEAST_REGION / d))
 
 
