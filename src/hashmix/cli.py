@@ -1,4 +1,4 @@
-"""The command line: ``hashmix fit DATA``, ``hashmix resume RUN``, ``hashmix report RUN`` and ``hashmix warmup``."""
+"""The command line: ``hashmix fit``, ``resume``, ``report``, ``paper``, ``data`` and ``warmup``."""
 
 from __future__ import annotations
 
@@ -90,6 +90,30 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("run_folder", metavar="RUN", help="the folder of hashmix fit --out, or any run_dir")
     report.add_argument("-o", "--out", metavar="FILE", help="where to (default: RUN/report.html)")
     report.set_defaults(run=_report)
+
+    paper = commands.add_parser("paper", help="the comparison of split-merge samplers that hashmix grew from, run again")
+    paper.add_argument("-o", "--out", default="paper", metavar="FOLDER", help="where results go (default: paper)")
+    paper.add_argument("--quick", action="store_true", help="S1, S2 and S3 only, for seconds instead of minutes")
+    paper.add_argument("--only", metavar="A,B,…", help="data sets: S1, S2, S3, KDD, PubMed")
+    paper.add_argument(
+        "--methods", metavar="A,B,…", help="samplers: rgsm, sdds, published-lshsm, published-minsm, lshsm, minsm, lss"
+    )
+    paper.add_argument("--data", metavar="FOLDER", help="where KDD and PubMed files are")
+    paper.add_argument("--kdd", metavar="FILE", help="bio_train.dat, KDDCUP04Bio.txt or an .npz with X")
+    paper.add_argument("--pubmed", metavar="FILE", help="docword.pubmed.txt[.gz] or a sparse .npz")
+    paper.add_argument("--documents", type=int, metavar="N", help="so many documents only (stand-in: 100,000)")
+    paper.add_argument("--seconds", type=float, help="for each chain (default: 5, 15, 30; 300 on KDD and PubMed)")
+    paper.add_argument("--seeds", type=int, default=3, help="chains of each sampler (default: 3)")
+    paper.add_argument("--jobs", type=int, default=1, help="chains at a time, which then disturb each other (default: 1)")
+    paper.add_argument("--gibbs", action="store_true", help="a Gibbs scan after every sweep of proposals")
+    paper.add_argument("--quiet", action="store_true", help="no progress")
+    paper.set_defaults(run=_paper)
+
+    data = commands.add_parser("data", help="download a data set of the paper, and check it ever after")
+    data.add_argument("name", metavar="NAME", help="kdd or pubmed")
+    data.add_argument("--to", default="data", metavar="FOLDER", help="where to (default: data)")
+    data.add_argument("--quiet", action="store_true", help="no progress bar")
+    data.set_defaults(run=_data)
 
     warmup = commands.add_parser("warmup", help="compile and cache every kernel, so that the first fit is quick")
     warmup.set_defaults(run=_warmup)
@@ -193,14 +217,14 @@ def _fit(options: argparse.Namespace) -> int:
     new = not folder.exists()
     folder.mkdir(exist_ok=True)
     if not (folder / "fit.json").exists():
-        write_atomically(folder / "fit.json", lambda file: file.write(text.encode()))
+        write_atomically(folder / "fit.json", text.encode())
     try:
         model.fit(X)
     except BaseException:
         if new and not list(folder.glob("chain-*/checkpoint.npz")):
             shutil.rmtree(folder)
         raise
-    write_atomically(folder / "fit.json", lambda file: file.write(text.encode()))
+    write_atomically(folder / "fit.json", text.encode())
     seconds = time.perf_counter() - begin
     summary = _summary(model, options.data, X, names, seconds)
     written = _write(folder, model, X, names, summary, Path(options.data).name)
@@ -308,6 +332,23 @@ def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str) ->
         model.posterior_.report(folder / "report.html", X, names, model.labels_, title)
     except ImportError as error:
         print(f"hashmix: no report: {error}", file=sys.stderr)
+
+
+# ---- hashmix paper and hashmix data ------------------------------------------------------------------------------------------
+
+
+def _paper(options: argparse.Namespace) -> int:
+    from hashmix.paper.command import run
+
+    return run(options)
+
+
+def _data(options: argparse.Namespace) -> int:
+    from hashmix.paper.downloads import download
+
+    for path in download(options.name, options.to, show=not options.quiet):
+        print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 as in SHA256SUMS")
+    return 0
 
 
 # ---- hashmix warmup ------------------------------------------------------------------------------------------------------

@@ -10,15 +10,17 @@ from typing import Any, BinaryIO
 __all__ = ["write_atomically"]
 
 
-def write_atomically(path: str | os.PathLike, write: Callable[[BinaryIO], Any]) -> None:
+def write_atomically(path: str | os.PathLike, content: bytes | Callable[[BinaryIO], Any]) -> None:
     """Write a file beside its place, flush it to disk, and rename it: a reader sees the old one or the new one.
+
+    ``content`` are its bytes, or a function that writes them.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> from hashmix.files import write_atomically
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(f"{folder}/a.txt", lambda file: file.write(b"all of it"))
+    ...     write_atomically(f"{folder}/a.txt", b"all of it")
     ...     [path.name for path in pathlib.Path(folder).iterdir()]
     ['a.txt']
     """
@@ -26,7 +28,7 @@ def write_atomically(path: str | os.PathLike, write: Callable[[BinaryIO], Any]) 
     temporary = path.with_name(f"{path.name}.part")
     try:
         with temporary.open("wb") as file:
-            write(file)
+            file.write(content) if isinstance(content, bytes) else content(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 from html import escape
 from typing import Any
@@ -13,33 +11,13 @@ from scipy.sparse import issparse
 
 from hashmix import plot
 from hashmix.files import write_atomically
+from hashmix.page import drawn_figure, page, scrolling_table
 from hashmix.posterior import Posterior
 
 __all__ = ["write_report"]
 
 #: Clusters in the table, at most; columns shown of each; labels (rows × draws) up to which an estimate is searched for.
 _CLUSTERS, _COLUMNS, _LABELS = 60, 8, 30_000_000
-
-_STYLE = """
-:root { --ink: #1d2433; --faint: #5b6475; --line: #dfe3ea; --accent: #2a5d9f; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.2rem 1rem 3rem; max-width: 72rem; color: var(--ink); background: #fff;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
-h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
-p { margin: .4rem 0; } .faint { color: var(--faint); font-size: .92rem; }
-.verdict { border-left: 4px solid var(--accent); background: #f3f6fb; padding: .7rem 1rem; margin: 1rem 0; font-size: 1.08rem; }
-.numbers { display: flex; flex-wrap: wrap; gap: .4rem 2rem; margin: 1rem 0; }
-.numbers div { min-width: 7rem; } .numbers b { display: block; font-size: 1.5rem; line-height: 1.2; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
-figure { margin: 0; } figure img { max-width: 100%; height: auto; } figcaption { color: var(--faint); font-size: .92rem; }
-.scroll { overflow-x: auto; } .scroll:focus { outline: 2px solid var(--accent); }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem .25rem 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child, td.text { text-align: left; } td.text { white-space: normal; min-width: 16rem; }
-th { color: var(--faint); font-weight: 600; } pre { overflow-x: auto; white-space: pre-wrap; font-size: .85rem; }
-summary { cursor: pointer; color: var(--accent); }
-@media print { body { max-width: none; font-size: 11pt; } details { display: block; } figure, tr { break-inside: avoid; } }
-"""
 
 
 def write_report(posterior: Posterior, path: str | os.PathLike, X: Any, feature_names: Any, labels: Any, title: str) -> None:
@@ -48,8 +26,8 @@ def write_report(posterior: Posterior, path: str | os.PathLike, X: Any, feature_
         large = posterior.n_samples * posterior.n_chains * posterior.n_draws > _LABELS
         labels = posterior.labels[posterior.point_estimate_draw()] if large else posterior.point_estimate()
     labels = np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int32)
-    page = _page(posterior, X, feature_names, labels, title)
-    write_atomically(path, lambda file: file.write(page.encode()))
+    text = _page(posterior, X, feature_names, labels, title)
+    write_atomically(path, text.encode())
 
 
 def _page(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarray, title: str) -> str:
@@ -80,43 +58,21 @@ def _page(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarray, 
         + escape("\n".join(f"{name}: {value}" for name, value in posterior.settings.items()))
         + "</pre></details>",
     ]
-    head = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
-    )
-    return head + "\n".join(parts) + "</main></body></html>\n"
+    return page(title, parts)
 
 
 def _figures(posterior: Posterior, X: Any, labels: np.ndarray) -> str:
     drawn = [
-        _figure(lambda ax: plot.n_clusters(posterior, ax), "Posterior of the number of clusters."),
-        _figure(lambda ax: plot.sizes(labels, ax), "Sizes of the clusters of the estimate."),
-        _figure(lambda axes: plot.trace(posterior, axes), "Every draw of every chain.", rows=2),
-        _figure(lambda ax: plot.co_clustering(posterior, 200, labels, ax), "How often two rows are in one cluster."),
-        _figure(lambda ax: plot.moves(posterior, ax), "What the moves achieved."),
+        drawn_figure(lambda ax: plot.n_clusters(posterior, ax), "Posterior of the number of clusters."),
+        drawn_figure(lambda ax: plot.sizes(labels, ax), "Sizes of the clusters of the estimate."),
+        drawn_figure(lambda axes: plot.trace(posterior, axes), "Every draw of every chain.", rows=2),
+        drawn_figure(lambda ax: plot.co_clustering(posterior, 200, labels, ax), "How often two rows are in one cluster."),
+        drawn_figure(lambda ax: plot.moves(posterior, ax), "What the moves achieved."),
     ]
     if X is not None and not issparse(X):
         shown = np.asarray(X)
-        drawn.insert(0, _figure(lambda ax: plot.clusters(shown, labels, ax), "The rows, coloured by cluster.", height=4.4))
+        drawn.insert(0, drawn_figure(lambda ax: plot.clusters(shown, labels, ax), "The rows, coloured by cluster.", height=4.4))
     return '<div class="figures">' + "".join(drawn) + "</div>"
-
-
-def _figure(draw: Any, caption: str, rows: int = 1, height: float = 3.4) -> str:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.2, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    draw(figure.subplots(rows, 1, sharex=True))
-    png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=130)
-    data = base64.b64encode(png.getvalue()).decode()
-    return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}"><figcaption>{escape(caption)}'
-        "</figcaption></figure>"
-    )
 
 
 def _clusters(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarray) -> str:
@@ -150,7 +106,7 @@ def _clusters(posterior: Posterior, X: Any, feature_names: Any, labels: np.ndarr
         shown = "shares of the cluster's counts" if has_words else "means and standard deviations"
         what += f" Of {'words' if has_words else 'columns'}: {shown}, with 90 % intervals over the draws."
     header = "".join(f"<th>{escape(name)}</th>" for name in head)
-    return f'<p class="faint">{what}</p>{_scrolling(header, lines, "Clusters")}{more}'
+    return f'<p class="faint">{what}</p>{scrolling_table(header, lines, "Clusters")}{more}'
 
 
 def _mean_and_sd(line: Any, name: str) -> str:
@@ -188,12 +144,7 @@ def _table(frame: Any, what: str) -> str:
     for name, values in zip(frame.index, frame.to_numpy(), strict=True):
         cells = "".join(f"<td>{_shown(value)}</td>" for value in values)
         lines.append(f"<tr><td>{escape(str(name).replace('_', ' '))}</td>{cells}</tr>")
-    return _scrolling(header, lines, what)
-
-
-def _scrolling(header: str, lines: list[str], name: str) -> str:
-    body = f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">{body}</div>'
+    return scrolling_table(header, lines, what)
 
 
 def _shown(value: float) -> str:

@@ -1,0 +1,166 @@
+"""The paper's data sets: three that are made, two that are read, and what stands in for one of these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from hashmix.io import read_docword, read_table
+from hashmix.paper.documents import make_documents
+from hashmix.paper.downloads import verify
+from hashmix.paper.mixtures import make_mixture
+
+__all__ = ["NAMES", "SYNTHETIC", "MissingData", "PaperData", "load", "read_data", "write_data"]
+
+SYNTHETIC = {"S1": 100, "S2": 1_000, "S3": 10_000}
+NAMES = (*SYNTHETIC, "KDD", "PubMed")
+
+#: Of the mixtures: columns, components, distance of two means, seed.
+_D, _K, _SEPARATION, _SEED = 25, 10, 9.0, 0
+#: Of the documents that stand in for PubMed's: how many, and topics.
+STAND_IN_DOCUMENTS, _STAND_IN_TOPICS = 100_000, 100
+#: What files of a folder are called, the first that is there being taken.
+_FILES = {
+    "KDD": ("bio_train.dat", "KDDCUP04Bio.txt", "kdd.npz", "kddbio.npz"),
+    "PubMed": ("docword.pubmed.txt.gz", "docword.pubmed.txt", "pubmed.npz"),
+}
+#: The columns of the original KDD file that come before the numbers: block, example and class.
+_KDD_COLUMNS, _KDD_IDENTIFIERS = 74, 3
+
+
+class MissingData(FileNotFoundError):
+    """There is no file to read a data set from."""
+
+
+class PaperData(NamedTuple):
+    """Rows, their true clusters and the best labels rows allow, where these are known, and where all this comes from."""
+
+    name: str
+    X: Any
+    y: np.ndarray | None
+    oracle: np.ndarray | None
+    about: str
+
+
+def load(
+    name: str, folder: str | Path | None = None, file: str | Path | None = None, documents: int | None = None
+) -> PaperData:
+    """One of the paper's data sets.
+
+    Parameters
+    ----------
+    name : {"S1", "S2", "S3", "KDD", "PubMed"}
+        S1, S2 and S3 are made: 10 Gaussians in 25 columns, 100, 1,000 and 10,000 rows.
+    folder : path, optional
+        Where to look for files of the other two: ``bio_train.dat``, ``KDDCUP04Bio.txt``, ``kdd.npz`` or ``kddbio.npz``;
+        ``docword.pubmed.txt`` (or .gz, with ``vocab.pubmed.txt``) or ``pubmed.npz``. A file whose SHA-256 was recorded by
+        ``hashmix data`` is checked against it.
+    file : path, optional
+        The file itself.
+    documents : int, optional
+        Only so many of PubMed's documents, the first ones; of the stand-in, which is there without a file, 100,000.
+
+    Examples
+    --------
+    >>> from hashmix.paper.datasets import load
+    >>> load("S2").X.shape
+    (1000, 25)
+    """
+    if name in SYNTHETIC:
+        n = SYNTHETIC[name]
+        X, y, oracle = make_mixture(n, _D, _K, separation=_SEPARATION, seed=_SEED, return_oracle=True)
+        how = f"make_mixture({n}, {_D}, {_K}, separation={_SEPARATION:g}, seed={_SEED})"
+        return PaperData(name, X, y, oracle, f"made: {how}")
+    path = _find(name, folder) if file is None else Path(file)
+    if name == "KDD":
+        if path is None:
+            raise MissingData(
+                "KDD needs a file: one of "
+                + ", ".join(_FILES["KDD"])
+                + " in --data, or --kdd FILE (see also: hashmix data kdd)."
+            )
+        X = _read_kdd(path)
+        return PaperData(name, X, None, None, f"{path.name}, {X.shape[0]:,} rows of {X.shape[1]} numbers")
+    if path is None:
+        n = documents or STAND_IN_DOCUMENTS
+        topics = min(_STAND_IN_TOPICS, n)
+        made: Any = make_documents(n, n_topics=topics, seed=_SEED, return_oracle=True)
+        X, y, oracle = made
+        about = f"a stand-in, not PubMed: make_documents({n:,}, n_topics={topics}, seed={_SEED})"
+        return PaperData(name, X, y, oracle, about)
+    return _read_pubmed(path, documents)
+
+
+def _find(name: str, folder: str | Path | None) -> Path | None:
+    if folder is None:
+        return None
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"--data must be a folder. Got {str(folder)!r} instead.")
+    for file in _FILES[name]:
+        if (path := Path(folder, file)).is_file():
+            return path
+    return None
+
+
+def _read_kdd(path: Path) -> np.ndarray:
+    verify(path)
+    if path.suffix == ".npz":
+        X = np.asarray(read_table(path)[0])
+    elif path.is_file():
+        try:
+            X = np.loadtxt(path, dtype=np.float32)
+        except ValueError as error:
+            raise ValueError(f"{path} is not a table of numbers ({error}).") from None
+    else:
+        raise MissingData(f"There is no file {str(path)!r}.")
+    if X.ndim == 2 and X.shape[1] == _KDD_COLUMNS + _KDD_IDENTIFIERS:
+        X = np.ascontiguousarray(X[:, _KDD_IDENTIFIERS:])
+    if X.ndim != 2 or X.shape[1] != _KDD_COLUMNS:
+        raise ValueError(
+            f"{path} must have {_KDD_COLUMNS} columns, or {_KDD_IDENTIFIERS} more before them. Got shape {X.shape}."
+        )
+    return X
+
+
+def _read_pubmed(path: Path, documents: int | None) -> PaperData:
+    verify(path)
+    y = None
+    if path.suffix == ".npz":
+        X = read_table(path)[0]
+        with np.load(path) as arrays:
+            if "y" in arrays and arrays["y"].shape == X.shape[:1]:
+                y = arrays["y"]
+    else:
+        X = read_docword(path)[0]
+    if not issparse(X):
+        raise ValueError(f"{path} must hold a sparse matrix of counts. Got an array of shape {X.shape}.")
+    X = X.tocsr()[:documents]
+    y = None if y is None else y[: X.shape[0]]
+    return PaperData("PubMed", X, y, None, f"{path.name}, {X.shape[0]:,} documents, {X.shape[1]:,} words")
+
+
+# ---- handing it to other processes -------------------------------------------------------------------------------------
+
+
+def write_data(path: Path, data: PaperData) -> None:
+    """Write a data set where :func:`read_data` in another process finds it."""
+    X = data.X
+    rows: dict[str, Any] = (
+        {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)} if issparse(X) else {"X": X}
+    )
+    known: dict[str, Any] = {name: labels for name, labels in (("y", data.y), ("oracle", data.oracle)) if labels is not None}
+    np.savez(path, name=data.name, about=data.about, **rows, **known)
+
+
+def read_data(path: Path) -> PaperData:
+    """What :func:`write_data` wrote."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    if "X" in arrays:
+        X: Any = arrays["X"]
+    else:
+        X = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+    return PaperData(str(arrays["name"]), X, arrays.get("y"), arrays.get("oracle"), str(arrays["about"]))
