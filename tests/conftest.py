@@ -67,6 +67,7 @@ MOVES = [
     OneOffer(hm.moves.HashedGibbs(n_bits=1, n_tables=1), 1),
     hm.moves.Gibbs(n_points=1),
     hm.moves.WithinSplit(),
+    hm.moves.WithinSplit(launch="nearest"),
     hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
 ]
 

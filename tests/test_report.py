@@ -68,7 +68,7 @@ def test_counts_without_data_and_few_draws(tmp_path):
     posterior.report(tmp_path / "a.html", X, [f"word{j}" for j in range(50)])
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "words that tell most" in text
-    assert re.search(r"word\d+ <span class="faint">[\d.]+&nbsp;% \([\d.]+&nbsp;–&nbsp;[\d.]+\)</span>, word\d+", text)
+    assert re.search(r'word\d+ <span class="faint">[\d.]+&nbsp;% \([\d.]+&nbsp;–&nbsp;[\d.]+\)</span>, word\d+', text)
     posterior.report(tmp_path / "b.html")
     assert "word1" not in (tmp_path / "b.html").read_text(encoding="utf-8")
 

@@ -96,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     paper.add_argument("--quick", action="store_true", help="S1, S2 and S3 only, for seconds instead of minutes")
     paper.add_argument("--only", metavar="A,B,…", help="data sets: S1, S2, S3, KDD, PubMed")
     paper.add_argument(
-        "--methods", metavar="A,B,…", help="samplers: rgsm, sdds, published-lshsm, published-minsm, lshsm, minsm, lss"
+        "--methods",
+        metavar="A,B,…",
+        help="samplers: rgsm, sdds, published-lshsm, published-minsm, lshsm, minsm, lss, lss-start",
     )
     paper.add_argument("--data", metavar="FOLDER", help="where KDD and PubMed files are")
     paper.add_argument("--kdd", metavar="FILE", help="bio_train.dat, KDDCUP04Bio.txt or an .npz with X")

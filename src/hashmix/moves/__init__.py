@@ -58,7 +58,8 @@ def _lss() -> Schedule:
         (HashedGibbs(n_mates=8, **neighbours), 1),
         (UrnMerge(**neighbours), Work(0.5, shared=True)),
         (NeighbourMerge(**neighbours), Work(0.5, shared=True)),
-        (WithinSplit(), Work(0.5, shared=True)),
+        (WithinSplit(), Work(0.25, shared=True)),
+        (WithinSplit(launch="nearest"), Work(0.25, shared=True)),
         (Gibbs(n_points=1), Work(1.0)),
     ]
 

@@ -67,7 +67,8 @@ def _key(data: PaperData, method: str, settings: Settings) -> str:
     for part in (X.data, X.indices, X.indptr) if issparse(X) else (X,):
         digest.update(np.ascontiguousarray(part).data)
     schedule = METHODS[method].schedule(settings.gibbs)
-    about = [digest.hexdigest(), repr(schedule), settings.seconds[data.name], repr(_PRIOR), version("hashmix")]
+    about = [digest.hexdigest(), repr(schedule), METHODS[method].init, settings.seconds[data.name], repr(_PRIOR)]
+    about.append(version("hashmix"))
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 
@@ -83,7 +84,7 @@ def _run_chains(path: Path, method: str, seeds: list[int], seconds: float, gibbs
     n = X.shape[0]
     table = _PRIOR.table(n, n, _PRIOR.start_concentration)
     start = State(X, component, _PRIOR, np.zeros(n, np.int64))
-    settings: Any = {"n_draws": 1, "thin": 10**9, "n_warmup": _TUNING, "n_jobs": 1}
+    settings: Any = {"n_draws": 1, "thin": 10**9, "n_warmup": _TUNING, "n_jobs": 1, "init": METHODS[method].init}
     prior = _PRIOR if exact else Flat()
     few = np.unique(np.linspace(0, n - 1, 100).astype(int))
     with warnings.catch_warnings():

@@ -11,12 +11,13 @@ __all__ = ["BASELINES", "METHODS", "OURS", "Method"]
 
 
 class Method(NamedTuple):
-    """What a sampler is called, which of the paper's it is, and its move, so many proposals of which make a sweep."""
+    """A sampler: its name, which of the paper's it is, its move, so many proposals of which make a sweep, and its start."""
 
     title: str
     in_paper: str | None
     move: Move | None
     per_sweep: int = 1
+    init: str = "single"
 
     @property
     def exact(self) -> bool:
@@ -39,7 +40,8 @@ METHODS = {
     "lshsm": Method("LSHSM, exact", "LSHSM", LSHSM(n_bits=10, n_tables=10), 20),
     "minsm": Method("MinSM, exact", "MinSM", MinSM(n_bits=1, n_tables=1), 20),
     "lss": Method("hashmix (lss)", None, None),
+    "lss-start": Method("hashmix (lss, own start)", None, None, init="auto"),
 }
 #: Whose end sets the level that the others are timed to.
 BASELINES = ("rgsm", "sdds")
-OURS = "lss"
+OURS = ("lss", "lss-start")

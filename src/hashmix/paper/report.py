@@ -37,6 +37,7 @@ _LOOK = {
     "lshsm": ("#AA3377", "--"),
     "minsm": ("#EE6677", "--"),
     "lss": ("#4477AA", "-"),
+    "lss-start": ("#4477AA", "--"),
 }
 
 
@@ -176,7 +177,7 @@ def _claims(lines: list[Line], settings: dict[str, Any]) -> list[str]:
     for data, (best, level, when) in level_of.items():
         text = f"{data}: the better of RGSM and SDDS is {METHODS[best].title}, which ends on a log joint of {level:,.0f}"
         text += f" (first there after {_seconds(when)})."
-        for method in ("published-minsm", "minsm", OURS):
+        for method in ("published-minsm", "minsm", *OURS):
             found = [line for line in lines if line.data == data and line.method == method]
             if not found:
                 continue
@@ -357,7 +358,8 @@ def _texts(lines: list[Line], settings: dict[str, Any]) -> dict[str, list[str]]:
     made_of += [f"{name} was left out: {reason}" for name, reason in settings.get("left_out", {}).items()]
     return {
         "What was done": [
-            "Every sampler starts from one cluster, with the same data in the same order, the same seeds and the same fixed "
+            "Every sampler starts from one cluster (hashmix also from a start of its own, the time for which counts), "
+            "with the same data in the same order, the same seeds and the same fixed "
             f"hyperparameters. Each chain has one thread and so much time: {seconds}. {scan}",
             "The exact samplers draw from the posterior under a Dirichlet process with concentration 1, and all log joints are "
             "under it. LSHSM and MinSM as printed have acceptance ratios of likelihoods alone, so they run without a prior; "
