@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,8 +10,8 @@ import pytest
 
 import hashmix as hm
 from hashmix.paper import make_documents
+from tests.browser import check_in_browser, needs_browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NASTY = "<script>document.title = 'run'</script>"
 
 
@@ -79,35 +76,7 @@ def test_nothing_is_left_when_it_cannot_be_written(sampled, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@needs_browser
 @pytest.mark.parametrize("width", [400, 1400])
 def test_in_a_real_browser(page, tmp_path, width):
-    """Figures are drawn, nothing overflows, no console message, no request beyond the file itself."""
-    probe = """
-    <script>addEventListener("load", () => {
-      const out = document.createElement("pre"); out.id = "probe";
-      out.textContent = JSON.stringify({
-        drawn: [...document.images].map(image => image.naturalWidth),
-        wide: document.documentElement.scrollWidth, window: innerWidth, title: document.title,
-        requests: performance.getEntriesByType("resource").map(entry => entry.name).filter(name => !name.startsWith("data:")),
-      }); document.body.append(out);
-    });</script></body>"""
-    copy = tmp_path / "page.html"
-    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", probe), encoding="utf-8")
-    log = tmp_path / "log.json"
-    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
-    flags += f" --disable-sync --disable-quic --window-size={width},1000 --enable-logging=stderr --v=0"
-    done = subprocess.run(
-        [CHROMIUM, *flags.split(), f"--user-data-dir={tmp_path / 'user'}", f"--log-net-log={log}", "--dump-dom", copy.as_uri()],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    found = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.S).group(1).replace("&amp;", "&"))
-    assert len(found["drawn"]) == 6
-    assert min(found["drawn"]) > 100
-    assert found["wide"] <= found["window"]
-    assert found["title"] == "A & B"
-    assert found["requests"] == []
-    assert "CONSOLE" not in done.stderr
+    check_in_browser(page, tmp_path, width, title="A & B", n_pictures=6)

@@ -68,6 +68,28 @@ def test_what_is_tuned_is_frozen_after_warm_up(three_blobs):
     )
 
 
+def test_callback_sees_every_sweep(three_blobs):
+    X, _ = three_blobs
+    seen = []
+    posterior = hm.sample(X, n_draws=4, n_warmup=3, thin=2, n_chains=2, random_state=0, n_jobs=2, callback=seen.append)
+    for chain in range(2):
+        mine = [sweep for sweep in seen if sweep.chain == chain]
+        assert [sweep.number for sweep in mine] == list(range(1, 12))
+        assert (np.diff([sweep.seconds for sweep in mine]) > 0).all()
+        assert [sweep.log_joint for sweep in mine[4::2]] == posterior.log_joint[chain].tolist()
+        drawn = sum(sweep.counts[:, 0] for sweep in mine[3:])
+        assert drawn.tolist() == [fields["proposed"][chain].sum() for fields in posterior.move_stats.values()]
+
+
+def test_callback_stops(three_blobs):
+    X, _ = three_blobs
+    with pytest.warns(UserWarning, match="Stopped by the callback: 6 of 50 draws"):
+        posterior = hm.sample(X, n_draws=50, random_state=0, callback=lambda sweep: sweep.number == 7)
+    assert np.array_equal(posterior.labels, hm.sample(X, n_draws=50, random_state=0).labels[:, :6])
+    with pytest.raises(ZeroDivisionError):
+        hm.sample(X, n_draws=50, random_state=0, callback=lambda sweep: 1 / 0)
+
+
 def test_tuning_needs_no_warm_up(three_blobs):
     X, _ = three_blobs
     posterior = hm.sample(X, n_draws=30, init="auto", random_state=0)

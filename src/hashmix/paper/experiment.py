@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -77,6 +78,7 @@ def _key(data: PaperData, method: str, settings: Settings) -> str:
 
 def _run_chains(path: Path, method: str, seeds: list[int], seconds: float, gibbs: bool, answers: Connection) -> None:
     """Run a chain for every seed, and send ("begin", seed), ("point", values) … and ("end", measures)."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a chain cut short would pass for a whole one; who started this ends it
     data = read_data(path)
     X = _numbers(data)
     component, schedule = _fixed_component(X), METHODS[method].schedule(gibbs)

@@ -255,6 +255,7 @@ def _picture(data: str, results: list[dict[str, Any]], settings: dict[str, Any])
         ax.set_xscale("log")
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     if data in settings["levels"]:
         best, level, _ = settings["levels"][data]
         for ax in axes[1]:
@@ -268,9 +269,12 @@ def _picture(data: str, results: list[dict[str, Any]], settings: dict[str, Any])
             color="0.3",
         )
     missing = [METHODS[r["method"]].title for r in results if r["data"] == data and r["seed"] == 0 and not r["proposals"]]
+    seeds = max(sum(r["method"] == method for r in results if r["data"] == data) for method in METHODS)
     title = f"{data}: {settings['about'][data]['about']}"
+    title += "" if seeds == 1 else f"\nlines: medians of {seeds} seeds; bands: from the lowest to the highest"
     figure.suptitle(title + (f"\nno proposal finished: {', '.join(missing)}" if missing else ""), fontsize=11)
-    axes[0, 1].legend(frameon=False, fontsize=9, loc="lower right")
+    handles, labels = axes[0, 1].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside lower center", ncols=4)
     png = io.BytesIO()
     figure.savefig(png, format="png", dpi=110)
     return png.getvalue()
