@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.sparse import csr_matrix
 
 import hashmix as hm
@@ -151,10 +152,32 @@ def test_clusters_with_intervals():
     for name, of in (("mean", np.mean), ("sd", np.std)):
         assert table.loc[1, f"a_{name}"] == pytest.approx(of(X[truth == 1, 0]))
         seen = [of(X[draw == draw[-1], 0]) for draw in draws]
-        assert table.loc[1, f"a_{name}_low"] == pytest.approx(np.quantile(seen, 0.05))
-        assert table.loc[1, f"a_{name}_high"] == pytest.approx(np.quantile(seen, 0.95))
+        assert table.loc[1, f"a_{name}_low"] < np.quantile(seen, 0.05)
+        assert table.loc[1, f"a_{name}_high"] > np.quantile(seen, 0.95)
     with pytest.raises(ValueError, match="'X' parameter of clusters must be the 100 rows"):
         posterior.clusters(X[:5])
+
+
+def test_intervals_where_the_partition_is_known():
+    """What is left open is then what rows leave open: textbook intervals, to an eighth of their width."""
+    truth = np.repeat([0, 1], [60, 40]).astype(np.int32)
+    rng = np.random.default_rng(0)
+    x, counts = rng.normal(7.0 * truth, 2.0), rng.poisson(np.array([[3.0, 0.2], [0.2, 3.0]])[truth])
+    posterior = as_posterior(np.tile(truth, (100, 1)))
+    table = posterior.clusters(x[:, None], feature_names=["a"])
+    words = posterior.clusters(csr_matrix(counts), feature_names=["cat", "oak"])
+    assert (table[["size_low", "size_high"]].to_numpy() == [[60, 60], [40, 40]]).all()
+    mean, sd, n = x[truth == 1].mean(), x[truth == 1].std(), 40
+    total, oaks = counts[truth == 1].sum(), counts[truth == 1, 1].sum()
+    for low, high, want in (
+        (table["a_mean_low"][1], table["a_mean_high"][1], stats.t(n - 1, mean, sd / np.sqrt(n))),
+        (table["a_sd_low"][1], table["a_sd_high"][1], stats.norm(sd, sd / np.sqrt(2 * n))),
+        (table["weight_low"][1], table["weight_high"][1], stats.beta(40, 61)),
+        (words["word_shares_low"][1][0], words["word_shares_high"][1][0], stats.beta(oaks + 0.5, total - oaks + 0.5)),
+    ):
+        width = want.ppf(0.95) - want.ppf(0.05)
+        assert low == pytest.approx(want.ppf(0.05), abs=width / 8)
+        assert high == pytest.approx(want.ppf(0.95), abs=width / 8)
 
 
 def test_words_with_intervals(monkeypatch):
@@ -168,11 +191,12 @@ def test_words_with_intervals(monkeypatch):
     assert not any("never" in words for words in table["top_words"])
     seen = [counts[draw == draw[-1], 1].sum() / counts[draw == draw[-1]].sum() for draw in draws]
     assert table.loc[1, "word_shares"][0] == pytest.approx(counts[truth == 1, 1].sum() / counts[truth == 1].sum())
-    assert table.loc[1, "word_shares_low"][0] == pytest.approx(np.quantile(seen, 0.05))
-    assert table.loc[1, "word_shares_high"][0] == pytest.approx(np.quantile(seen, 0.95))
+    assert table.loc[1, "word_shares_low"][0] < np.quantile(seen, 0.05)
+    assert table.loc[1, "word_shares_high"][0] > np.quantile(seen, 0.95)
     monkeypatch.setattr("hashmix.posterior.clusters._ENTRIES_FOR_WORDS", 10 * np.count_nonzero(counts))
     fewer = as_posterior(draws).clusters(csr_matrix(counts), feature_names=names)
-    assert fewer.loc[1, "word_shares_low"][0] == pytest.approx(np.quantile(seen[::5], 0.05))
+    assert fewer.loc[1, "word_shares_low"][0] != table.loc[1, "word_shares_low"][0]
+    assert fewer.loc[1, "word_shares_low"][0] == pytest.approx(table.loc[1, "word_shares_low"][0], rel=0.2)
     nothing = as_posterior(draws).clusters(csr_matrix((100, 4)))
     assert nothing["top_words"].tolist() == [(), ()]
 

@@ -1,4 +1,9 @@
-"""The clusters of an estimate, one line each, with intervals over the draws' clusters that match them."""
+"""The clusters of an estimate, one line each, with intervals over the draws' clusters that match them.
+
+Sizes are counted. Of weights, means, standard deviations and shares of words, every draw's cluster gives one value drawn given
+its rows, under a reference prior, so that intervals hold both what is not known of the partition and what its rows leave open.
+These values are stratified over the draws: their noise is small, and the same every time.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.special import betaincinv, ndtri
 
 from hashmix.compiling import borrowed, kernel
 from hashmix.posterior.matching import match_clusters, table_of
@@ -40,13 +46,14 @@ def cluster_table(draws: Any, estimate: np.ndarray, X: Any, names: list[str], le
         agreement[s, mine] = shared / (sizes[mine] + count - shared)
         matches.append((mine, theirs))
     size_low, size_high = _interval(found, level)
+    weight_low, weight_high = _interval(betaincinv(found, n - found + 1.0, _strata(found.shape)), level)
     columns: dict[str, Any] = {
         "size": sizes,
         "size_low": size_low,
         "size_high": size_high,
         "weight": sizes / n,
-        "weight_low": size_low / n,
-        "weight_high": size_high / n,
+        "weight_low": weight_low,
+        "weight_high": weight_high,
         "matched": np.isfinite(found).mean(axis=0),
         "agreement": agreement.mean(axis=0),
     }
@@ -62,6 +69,12 @@ def _interval(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]
     some = np.isfinite(values).any(axis=0)
     out[:, some] = np.nanquantile(values[:, some], [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     return out[0], out[1]
+
+
+def _strata(shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers in (0, 1), evenly spread over the first axis in an order of their own everywhere else."""
+    order = np.random.default_rng(0).random(shape).argsort(axis=0)
+    return (order + 0.5) / shape[0]
 
 
 # ---- dense columns: means and standard deviations ----------------------------------------------------------------------
@@ -95,10 +108,15 @@ def _moments(
     X = np.ascontiguousarray(X)
     centre = X.mean(axis=0, dtype=np.float64)
     over_draws = np.full((2, len(draws), k, len(names)), np.nan)
+    counts = np.ones((len(draws), k, 1))
     for s, (draw, (mine, theirs)) in enumerate(zip(draws, matches, strict=True)):
         each = _means_and_deviations(X, centre, draw, int(draw.max()) + 1)
+        counts[s, mine, 0] = np.bincount(draw)[theirs]
         for values, found in zip(over_draws, each, strict=True):
             values[s, mine] = found[theirs]
+    noise = ndtri(_strata((*over_draws.shape[1:], 2)))
+    over_draws[1] *= np.exp(noise[..., 0] / np.sqrt(2.0 * np.maximum(counts - 1.0, 0.5)))
+    over_draws[0] += over_draws[1] * noise[..., 1] / np.sqrt(counts)
     columns: dict[str, Any] = {}
     described = [
         (what, now, *_interval(values, level))
@@ -128,21 +146,23 @@ def _words(
     for c, words in enumerate(top):
         place[c, : len(words)], named[c, : len(words)] = np.searchsorted(used, words), True
 
-    def shares(labels: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Shares of the words of clusters ``mine`` in clusters ``theirs``."""
+    def counted(labels: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Counts of the words of clusters ``mine`` in clusters ``theirs``, and of all words there."""
         n_theirs = int(labels.max()) + 1
         if not len(used):
-            return np.zeros((len(mine), _WORDS))
+            return np.zeros((2, len(mine), _WORDS))
         found = _by_cluster(narrow, labels, n_theirs)[np.repeat(theirs, _WORDS), place[mine].ravel()]
-        whole = np.maximum(np.bincount(labels, totals, n_theirs)[theirs], 1e-300)
-        return np.asarray(found).reshape(-1, _WORDS) / whole[:, None]
+        whole = np.broadcast_to(np.bincount(labels, totals, n_theirs)[theirs, None], (len(mine), _WORDS))
+        return np.stack([np.asarray(found).reshape(-1, _WORDS), whole])
 
-    over_draws = np.full((len(range(0, len(draws), every)), k, _WORDS), np.nan)
+    over_draws = np.full((2, len(range(0, len(draws), every)), k, _WORDS), np.nan)
     for s, draw in enumerate(range(0, len(draws), every)):
         mine, theirs = matches[draw]
-        over_draws[s, mine] = shares(draws[draw], mine, theirs)
-    low, high = _interval(over_draws, level)
-    own = shares(estimate, np.arange(k), np.arange(k))
+        over_draws[:, s, mine] = counted(draws[draw], mine, theirs)
+    found, whole = over_draws
+    low, high = _interval(betaincinv(found + 0.5, whole - found + 0.5, _strata(found.shape)), level)
+    found, whole = counted(estimate, np.arange(k), np.arange(k))
+    own = found / np.maximum(whole, 1e-300)
 
     def listed(values: np.ndarray) -> list[tuple]:
         return [tuple(row[have].tolist()) for row, have in zip(values, named, strict=True)]

@@ -337,7 +337,7 @@ class Posterior:
         Sizes and weights; ``matched``, the share of draws that have a cluster like it; ``agreement``, the mean share of rows
         it has in common with that. Given the data, of every column ``name``, ``name_mean`` and ``name_sd``; of a sparse X the
         words that tell most, and their shares of the cluster's counts. All of them but the names of words with intervals:
-        columns that end in ``_low`` and ``_high``.
+        columns that end in ``_low`` and ``_high``. Those of parameters hold what the partition and what the rows leave open.
 
         Examples
         --------
