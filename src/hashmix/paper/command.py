@@ -83,11 +83,8 @@ def run(options: argparse.Namespace) -> int:
     order = {name: place for place, name in enumerate(METHODS)}
     results.sort(key=lambda result: (datasets.NAMES.index(result["data"]), order[result["method"]], result["seed"]))
     shown = {name: about[name] for name in about if any(result["data"] == name for result in results)}
-    paths = write_report(
-        folder,
-        results,
-        {"about": shown, "seconds": seconds, "gibbs": options.gibbs, "seeds": options.seeds, "left_out": left_out},
-    )
+    known = {"about": shown, "seconds": seconds, "gibbs": options.gibbs, "seeds": options.seeds, "jobs": options.jobs}
+    paths = write_report(folder, results, known | {"left_out": left_out})
     written = ", ".join(path.name for path in paths)
     print(f"{len(results)} chains, {time.perf_counter() - begin:.0f} s; wrote {written} to {folder}")
     if interrupted:

@@ -226,7 +226,7 @@ def run_all(
                 worker.process.join()
                 running.remove(worker)
                 if worker.left:
-                    raise RuntimeError(
+                    raise ChildProcessError(
                         f"{worker.method} on {worker.data} ended with exit code {worker.process.exitcode}."
                     ) from None
                 continue
