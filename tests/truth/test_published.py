@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import hashmix as hm
 from hashmix.testing import exact_posterior, transition_matrix
@@ -79,3 +81,31 @@ def test_statistics_stay_true(three_blobs):
         for step in range(20):
             move.apply(state, stream(1, step), 20)
             state.check(1e-8)
+
+
+def test_they_run_on_counts():
+    from hashmix.rng import stream
+    from hashmix.state import State
+
+    X = csr_matrix(np.random.default_rng(0).poisson(np.where(np.arange(30)[:, None] % 3 == np.arange(12) % 3, 2.0, 0.2)))
+    for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(3, 3)):
+        component, rows, _ = hm.components.prepare("multinomial", X, "test")
+        state = State(rows, component, FLAT, np.arange(30) % 2)
+        for step in range(20):
+            move.apply(state, stream(1, step), 20)
+            state.check(1e-8)
+        assert state.n_clusters > 2
+
+
+def test_products_of_sparse_rows_are_those_of_dense_ones():
+    from hashmix.hashing.rows import DenseRows, as_hashable, column_map
+    from hashmix.moves.published.lshsm import _centred_product
+
+    X = np.random.default_rng(1).poisson(0.4, (6, 9)).astype(float)
+    features = column_map(DenseRows(X), True, True, False)
+    of_origin = float(np.square(features.origin * features.scale).sum())
+    product = numba.njit(lambda rows, features, of_origin, i, j: _centred_product(rows, features, of_origin, i, j))
+    scaled = (X - features.origin) * features.scale
+    for rows in (DenseRows(X), as_hashable(csr_matrix(X), "test")):
+        got = [[product(rows, features, of_origin, i, j) for j in range(6)] for i in range(6)]
+        np.testing.assert_allclose(got, scaled @ scaled.T, atol=1e-12)

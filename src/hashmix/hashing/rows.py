@@ -18,12 +18,12 @@ __all__ = [
     "DenseRows",
     "FeatureMap",
     "SparseRows",
-    "all_features",
     "as_hashable",
     "as_matrix",
     "as_row_groups",
     "as_row_pair",
     "column_map",
+    "count_features",
     "document_weights",
     "feature_value",
     "first_rows",
@@ -60,6 +60,11 @@ class FeatureMap(NamedTuple):
     origin: np.ndarray
     scale: np.ndarray
     signed: bool
+
+
+def count_features(features: FeatureMap) -> int:
+    """How many features a row has, zeros included."""
+    return len(features.origin) * (2 if features.signed else 1)
 
 
 def as_hashable(X: Any, owner: str) -> DenseRows | SparseRows:
@@ -218,10 +223,6 @@ def feature_value(rows, i, features, feature):
     """One feature of row i."""
 
 
-def all_features(rows, i, features, out):
-    """Write all features of row i, zeros too."""
-
-
 @hot_helper
 def _keep(x, j, d, features, columns, values, found):
     """Write the feature that entry x of column j is, unless it is zero; how many are written then."""
@@ -258,13 +259,6 @@ def _nonzeros_sparse(rows, i, features, columns, values):
     for at in range(rows.begins[i], rows.begins[i + 1]):
         found = _keep(rows.values[at], rows.columns[at], d, features, columns, values, found)
     return found
-
-
-@implements(all_features, DenseRows)
-@implements(all_features, SparseRows)
-def _all_features(rows, i, features, out):
-    for f in range(len(out)):
-        out[f] = feature_value(rows, i, features, f)
 
 
 @implements(feature_value, DenseRows)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hashmix.compiling import borrowed, helper, kernel
 from hashmix.components.contract import clear
-from hashmix.hashing.rows import all_features, feature_value
+from hashmix.hashing.rows import FeatureMap, count_features, feature_value, nonzeros
 from hashmix.moves.acceptance import accept
 from hashmix.moves.anchored import (
     ACCEPTED,
@@ -33,20 +33,27 @@ __all__ = ["EnvelopeCut", "Envelopes", "cut_probability_of_sides"]
 
 
 class Envelopes(NamedTuple):
-    """Room for a row's features, the largest of a cluster's, and the least and largest of its sides'; one dart's values."""
+    """Room for a row's non-zero features, the largest of a cluster's, and of its sides' the least, the largest and how many.
 
+    And for one dart's values. Rows are gone through by what they have, not by what they could have: texts have few words.
+    """
+
+    columns: np.ndarray
     row: np.ndarray
     whole: np.ndarray
     least: np.ndarray  # (2, n_features)
     most: np.ndarray  # (2, n_features)
+    have: np.ndarray  # (2, n_features)
     values: np.ndarray  # (n,)
 
     @classmethod
-    def empty(cls, n: int, n_features: int) -> Envelopes:
-        """Room for n rows of ``n_features`` features."""
+    def empty(cls, n: int, features: FeatureMap) -> Envelopes:
+        """Room for n rows with these features."""
+        n_features = count_features(features)
         row, whole = np.empty((2, n_features))
         least, most = np.empty((2, 2, n_features))
-        return cls(row, whole, least, most, np.empty(n))
+        have = np.empty((2, n_features), np.int64)
+        return cls(np.empty(n_features, np.int64), row, whole, least, most, have, np.empty(n))
 
 
 @helper
@@ -56,13 +63,21 @@ def _bound_sides(rows, features, work, arrays, m):
     for f in range(len(work.row)):
         work.least[0, f] = work.least[1, f] = np.inf
         work.most[0, f] = work.most[1, f] = 0.0
+        work.have[0, f] = work.have[1, f] = 0
+    on_b = 0
     for j in range(m):
-        all_features(rows, points[j], features, work.row)
-        least, most = work.least[sides[j]], work.most[sides[j]]
-        for f in range(len(work.row)):
-            x = work.row[f]
+        least, most, have = work.least[sides[j]], work.most[sides[j]], work.have[sides[j]]
+        on_b += sides[j]
+        for e in range(nonzeros(rows, points[j], features, work.columns, work.row)):
+            f, x = work.columns[e], work.row[e]
             least[f] = min(least[f], x)
             most[f] = max(most[f], x)
+            have[f] += 1
+    for f in range(len(work.row)):
+        if work.have[0, f] < m - on_b:
+            work.least[0, f] = 0.0
+        if work.have[1, f] < on_b:
+            work.least[1, f] = 0.0
 
 
 @helper
@@ -87,9 +102,9 @@ def _throw_dart(rng, rows, features, work, arrays, m):
     for f in range(n_features):
         work.whole[f] = 0.0
     for j in range(m):
-        all_features(rows, points[j], features, work.row)
-        for f in range(n_features):
-            work.whole[f] = max(work.whole[f], work.row[f])
+        for e in range(nonzeros(rows, points[j], features, work.columns, work.row)):
+            f = work.columns[e]
+            work.whole[f] = max(work.whole[f], work.row[e])
     total = 0.0
     for f in range(n_features):
         total += work.whole[f]
@@ -174,5 +189,5 @@ class EnvelopeCut(Move):
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         features = state.hashed.features()
-        work = Envelopes.empty(len(state.partition.labels), 2 * len(features.origin))
+        work = Envelopes.empty(len(state.partition.labels), features)
         return run_envelope_cut(rng, state.hashed.rows, features, work, state.arrays, state.target, begin, end, counts)

@@ -21,7 +21,7 @@ NAMES = (*SYNTHETIC, "KDD", "PubMed")
 #: Of the mixtures: columns, components, distance of two means, seed.
 _D, _K, _SEPARATION, _SEED = 25, 10, 9.0, 0
 #: Of the documents that stand in for PubMed's: how many, and topics.
-STAND_IN_DOCUMENTS, _STAND_IN_TOPICS = 100_000, 100
+STAND_IN_DOCUMENTS, _STAND_IN_TOPICS = 100_000, 1000
 #: What files of a folder are called, the first that is there being taken.
 _FILES = {
     "KDD": ("bio_train.dat", "KDDCUP04Bio.txt", "kdd.npz", "kddbio.npz"),

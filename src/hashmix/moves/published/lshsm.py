@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.compiling import borrowed, helper, kernel
+from hashmix.compiling import borrowed, helper, implements, kernel
 from hashmix.components.contract import clear
+from hashmix.hashing.rows import DenseRows, SparseRows
 from hashmix.hashing.tables import another_from_bucket, filled_bucket, n_others, turned
 from hashmix.moves.acceptance import accept, log_or_never
 from hashmix.moves.anchored import (
@@ -34,32 +35,51 @@ __all__ = ["PublishedLSHSM"]
 _LOG_2 = math.log(2.0)
 
 
-@helper
-def _centred_product(data, features, i, j):
+def _centred_product(rows, features, of_origin, i, j):
+    """The product of two rows seen from the origin; ``of_origin`` is that of two rows of zeros."""
+
+
+@implements(_centred_product, DenseRows)
+def _centred_product_dense(rows, features, of_origin, i, j):
     total = 0.0
-    for k in range(data.shape[1]):
+    for k in range(rows.values.shape[1]):
         scale = features.scale[k] * features.scale[k]
-        total += (data[i, k] - features.origin[k]) * (data[j, k] - features.origin[k]) * scale
+        total += (rows.values[i, k] - features.origin[k]) * (rows.values[j, k] - features.origin[k]) * scale
+    return total
+
+
+@implements(_centred_product, SparseRows)
+def _centred_product_sparse(rows, features, of_origin, i, j):
+    total = of_origin
+    a, b = rows.begins[i], rows.begins[j]
+    while a < rows.begins[i + 1] or b < rows.begins[j + 1]:
+        in_i = a < rows.begins[i + 1] and (b == rows.begins[j + 1] or rows.columns[a] <= rows.columns[b])
+        in_j = b < rows.begins[j + 1] and (a == rows.begins[i + 1] or rows.columns[b] <= rows.columns[a])
+        k = rows.columns[a] if in_i else rows.columns[b]
+        x, y, origin = float(rows.values[a]) if in_i else 0.0, float(rows.values[b]) if in_j else 0.0, features.origin[k]
+        total += ((x - origin) * (y - origin) - origin * origin) * features.scale[k] * features.scale[k]
+        a += in_i
+        b += in_j
     return total
 
 
 @helper
-def _angle(data, features, lengths, i, j):
+def _angle(rows, features, of_origin, lengths, i, j):
     """The angle between two rows seen from the mean; a right one if either is the mean itself."""
     if lengths[i] == 0.0 or lengths[j] == 0.0:
         return 0.5 * math.pi
-    cosine = _centred_product(data, features, i, j) / (lengths[i] * lengths[j])
+    cosine = _centred_product(rows, features, of_origin, i, j) / (lengths[i] * lengths[j])
     return math.acos(min(1.0, max(-1.0, cosine)))
 
 
 @helper
-def _printed_sum(data, features, lengths, tables, n_bits, table, opposite, arrays, m):
+def _printed_sum(rows, features, of_origin, lengths, tables, n_bits, table, opposite, arrays, m):
     """Σ_{u∈C_u} Σ_{v∈C_v} (1/n) (1 − (1 − Pr^K)^L) |C_v ∩ S_u| / |S_u|, C_u being side 0 of the points and C_v side 1."""
     points, sides = arrays.scratch.points, arrays.scratch.sides
     n_tables = tables.buckets.shape[1]
     for j in range(m):
         i = points[j]
-        lengths[i] = math.sqrt(_centred_product(data, features, i, i))
+        lengths[i] = math.sqrt(max(_centred_product(rows, features, of_origin, i, i), 0.0))
     total = 0.0
     for j in range(m):
         if sides[j] == 1:
@@ -76,7 +96,7 @@ def _printed_sum(data, features, lengths, tables, n_bits, table, opposite, array
                 continue
             v = points[k]
             of_v += 1 if tables.buckets[v, table] == bucket else 0
-            share = _angle(data, features, lengths, u, v) / math.pi
+            share = _angle(rows, features, of_origin, lengths, u, v) / math.pi
             pr = share if opposite else 1.0 - share
             chances += 1.0 - (1.0 - pr**n_bits) ** n_tables
         total += chances * of_v / found
@@ -84,11 +104,11 @@ def _printed_sum(data, features, lengths, tables, n_bits, table, opposite, array
 
 
 @kernel
-def run_published_lshsm(rng, features, lengths, tables, n_bits, arrays, target, begin, end, counts):
+def run_published_lshsm(rng, rows, features, of_origin, lengths, tables, n_bits, arrays, target, begin, end, counts):
     """Proposals number begin … end − 1 with the printed ratios; stops early when free slots run out."""
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
-    features, lengths, tables = borrowed(features), borrowed(lengths), borrowed(tables)
-    partition, table, model, data = arrays.partition, arrays.table, target.model, target.data
+    rows, features, lengths, tables = borrowed(rows), borrowed(features), borrowed(lengths), borrowed(tables)
+    partition, table, model = arrays.partition, arrays.table, target.model
     labels, sides, points = partition.labels, arrays.scratch.sides, arrays.scratch.points
     for step in range(begin, end):
         if out_of_room(arrays, target):
@@ -124,7 +144,7 @@ def run_published_lshsm(rng, features, lengths, tables, n_bits, arrays, target, 
         if on_b == 0 or on_b == m:
             continue
         counts[PROPOSED] += 1
-        log_sum = log_or_never(_printed_sum(data, features, lengths, tables, n_bits, probed, smart_split, arrays, m))
+        log_sum = log_or_never(_printed_sum(rows, features, of_origin, lengths, tables, n_bits, probed, smart_split, arrays, m))
         if splits:
             counts[SPLITS_PROPOSED] += 1
             clear(model, table, a)
@@ -191,6 +211,8 @@ class PublishedLSHSM(HashedMove):
         tables: Any = self.tables(state)
         features = tables.family.columns_
         lengths = np.empty(len(state.partition.labels))
+        of_origin = float(np.square(features.origin * features.scale).sum())
         return run_published_lshsm(
-            rng, features, lengths, tables.arrays, self.n_bits, state.arrays, state.target, begin, end, counts
-        )
+            rng, state.hashed.rows, features, of_origin, lengths, tables.arrays, self.n_bits,
+            state.arrays, state.target, begin, end, counts,
+        )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from hashmix.compiling import borrowed, helper, inlined, kernel
 from hashmix.components.contract import clear
 from hashmix.hashing.minhash import ICWSWork, icws_codes
-from hashmix.hashing.rows import all_features
+from hashmix.hashing.rows import count_features, nonzeros
 from hashmix.moves.acceptance import accept, log_or_never
 from hashmix.moves.anchored import (
     ACCEPTED,
@@ -63,9 +63,8 @@ def _find_centre(rows, features, envelopes, centres, samplers, partition, slot):
     for f in range(len(means)):
         means[f] = 0.0
     for place in range(partition.starts[slot], partition.starts[slot] + size):
-        all_features(rows, partition.pool[place], features, envelopes.row)
-        for f in range(len(means)):
-            means[f] += envelopes.row[f] / size
+        for e in range(nonzeros(rows, partition.pool[place], features, envelopes.columns, envelopes.row)):
+            means[envelopes.columns[e]] += envelopes.row[e] / size
     _hash_centre(centres, samplers, slot)
 
 
@@ -76,9 +75,8 @@ def _find_centres_of_sides(rows, features, envelopes, centres, samplers, arrays,
         centres.means[a, f] = centres.means[b, f] = 0.0
     for j in range(m):
         slot = b if arrays.scratch.sides[j] == 1 else a
-        all_features(rows, arrays.scratch.points[j], features, envelopes.row)
-        for f in range(centres.means.shape[1]):
-            centres.means[slot, f] += envelopes.row[f] / arrays.table.sizes[slot]
+        for e in range(nonzeros(rows, arrays.scratch.points[j], features, envelopes.columns, envelopes.row)):
+            centres.means[slot, envelopes.columns[e]] += envelopes.row[e] / arrays.table.sizes[slot]
     _hash_centre(centres, samplers, a)
     _hash_centre(centres, samplers, b)
 
@@ -244,11 +242,11 @@ class PublishedMinSM(HashedMove):
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         tables: Any = self.tables(state)
         family = tables.family
-        n_features = 2 * len(family.columns_.origin)
+        n_features = count_features(family.columns_)
         centres = Centres(
             np.empty((state.capacity, n_features)), np.empty((1, state.capacity), np.uint64), ICWSWork.empty(n_features, 1)
         )
-        envelopes = Envelopes.empty(len(state.partition.labels), n_features)
+        envelopes = Envelopes.empty(len(state.partition.labels), family.columns_)
         return run_published_minsm(
             rng, state.hashed.rows, family.columns_, tables.arrays, family.functions_, envelopes, centres,
             state.arrays, state.target, begin, end, counts,
