@@ -49,8 +49,9 @@ def _median(values: list[Any]) -> float | None:
 
 
 def _spread(values: list[Any]) -> tuple[float, float] | None:
+    """From the least to the most, if there are several."""
     known = [value for value in values if value is not None]
-    return (float(min(known)), float(max(known))) if known else None
+    return (float(min(known)), float(max(known))) if len(known) > 1 else None
 
 
 def levels(results: list[dict[str, Any]]) -> dict[str, tuple[str, float, float]]:
@@ -146,10 +147,12 @@ def differences(lines: list[Line], about: dict[str, dict[str, Any]]) -> list[str
 
 
 def _why(line: Line, theirs: float) -> str:
+    if line.acceptance == 0.0:
+        return f"none of its {line.proposals:,} proposals was accepted"
     if not METHODS[line.method].exact:
         return "as printed, its acceptance ratio belongs to no posterior, and where it ends depends on the ratio's errors"
     if line.nmi is not None and line.nmi > theirs:
-        return "our mixtures may be easier than the paper's, whose separation it does not say"
+        return "our data may be easier than the paper's: it does not say how far apart its Gaussians are, or what its topics"
     return "it is still on its way when its time is over: proposals alone, without a Gibbs scan, move no single row"
 
 
