@@ -83,9 +83,9 @@ def test_callback_sees_every_sweep(three_blobs):
 
 def test_callback_stops(three_blobs):
     X, _ = three_blobs
-    with pytest.warns(UserWarning, match="Stopped by the callback: 6 of 50 draws"):
+    with pytest.warns(UserWarning, match="Stopped by the callback: 7 of 50 draws"):
         posterior = hm.sample(X, n_draws=50, random_state=0, callback=lambda sweep: sweep.number == 7)
-    assert np.array_equal(posterior.labels, hm.sample(X, n_draws=50, random_state=0).labels[:, :6])
+    assert np.array_equal(posterior.labels, hm.sample(X, n_draws=50, random_state=0).labels[:, :7])
     with pytest.raises(ZeroDivisionError):
         hm.sample(X, n_draws=50, random_state=0, callback=lambda sweep: 1 / 0)
 
