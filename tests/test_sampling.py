@@ -189,7 +189,8 @@ def test_interrupt_returns_the_draws_so_far(three_blobs):
     assert time.perf_counter() - begin < 10
     assert posterior.n_draws >= 1
     whole = hm.sample(X, n_draws=posterior.n_draws, n_chains=3, random_state=0)
-    assert np.array_equal(whole.labels[: posterior.n_chains], posterior.labels)
+    # One of the two workers has one chain, which gets farther: it may be all that is kept.
+    assert all(any(np.array_equal(mine, chain) for chain in whole.labels) for mine in posterior.labels)
 
 
 def test_an_error_in_a_chain_is_raised(three_blobs):
