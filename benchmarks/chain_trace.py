@@ -91,9 +91,3 @@ def trace(
             return out
         aside += time.perf_counter() - paused
         chain.sweep(SimpleNamespace(is_set=lambda: clock() >= max_seconds))
-
-
-def reached(traced, name, level):
-    """Seconds after which a quantity first was at least ``level``; None when it never was."""
-    hits = np.flatnonzero(np.asarray(traced[name]) >= level)
-    return traced["seconds"][hits[0]] if len(hits) else None

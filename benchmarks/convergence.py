@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from chain_trace import reached, trace
+from chain_trace import trace
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from report import shown, write_picture, write_results
@@ -26,6 +26,7 @@ import hashmix as hm
 from hashmix.components import informative_columns, resolve_component
 from hashmix.io import read_table
 from hashmix.paper import make_mixture
+from hashmix.paper.measures import reached
 from hashmix.rng import stream
 from hashmix.state import State
 from hashmix.validation import as_rows
@@ -107,8 +108,8 @@ def main():
         limits = {"n_sweeps": 10**9, "max_seconds": 0.1 * seconds if moves == args.moves else seconds}
         traced = trace(X, y, component=component, prior=FIXED, moves=moves, init=init, **limits)
         end = {line: traced[line][-1] for line in LINES if line in traced}
-        itself = reached(traced, "log_joint", end["log_joint"])
-        ours = reached(traces.get(best_of_ours, traced), "log_joint", end["log_joint"])
+        itself = reached(traced, end["log_joint"])
+        ours = reached(traces.get(best_of_ours, traced), end["log_joint"])
         ratio = None if ours is None else itself / ours
         entry = end | {"sweeps": len(traced["seconds"]) - 1, "reached, s": itself, "ours, s": ours, "ratio": ratio}
         kept = np.unique(np.linspace(0, entry["sweeps"], 300).astype(int))  # of thousands of sweeps

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# A browser is no dependency, and pip cannot install one: where there is none, pages are checked as text only.
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 PROBE = """

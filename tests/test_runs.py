@@ -117,6 +117,7 @@ print(lost, same)
 """
 
 
+# Windows has neither, and no other way to end a process between two instructions without telling it.
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 @pytest.mark.parametrize("n_kills", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_and_resumed(tmp_path, n_kills):

@@ -191,8 +191,9 @@ def _report(options: argparse.Namespace) -> int:
 def _fit(options: argparse.Namespace) -> int:
     from hashmix.files import write_atomically
     from hashmix.mixture import SplitMergeMixture
+    from hashmix.progress import can_show
 
-    show = not options.quiet and sys.stderr.isatty()
+    show = not options.quiet and can_show()
     X, names = _read(options, show)
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     if folder.exists() and not folder.is_dir():
@@ -347,8 +348,9 @@ def _paper(options: argparse.Namespace) -> int:
 
 def _data(options: argparse.Namespace) -> int:
     from hashmix.paper.downloads import download
+    from hashmix.progress import can_show
 
-    for path in download(options.name, options.to, show=not options.quiet):
+    for path in download(options.name, options.to, show=not options.quiet and can_show()):
         print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 as in SHA256SUMS")
     return 0
 

@@ -6,14 +6,15 @@ import gzip
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from scipy.io import mmread
 from scipy.sparse import csr_matrix
+
+from hashmix.progress import counting_bar
 
 __all__ = ["SPARSE_KINDS", "is_docword", "read_docword", "read_sparse", "sparse_from_arrays"]
 
@@ -107,7 +108,7 @@ def read_docword(
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
-        with _opened(path) as file, _bar(path, progress) as show:
+        with _opened(path) as file, counting_bar(path.name, " entries", progress) as show:
             matrix = _read_entries(file, path, show)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path.name} is cut short or damaged ({error}).") from None
@@ -116,19 +117,6 @@ def read_docword(
 
 def _opened(path: Path) -> Any:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-@contextmanager
-def _bar(path: Path, wanted: bool) -> Iterator[Callable[[int], Any]]:
-    if not wanted:
-        yield lambda entries: None
-        return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'hashmix[progress]'.") from None
-    with tqdm(unit=" entries", unit_scale=True, desc=path.name) as bar:
-        yield bar.update
 
 
 def _read_entries(file: BinaryIO, path: Path, show: Callable[[int], Any]) -> csr_matrix:

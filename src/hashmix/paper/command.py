@@ -14,6 +14,7 @@ from hashmix.paper.experiment import Settings, run_all
 from hashmix.paper.measures import accuracy, nmi
 from hashmix.paper.methods import METHODS
 from hashmix.paper.report import write_report
+from hashmix.progress import can_show
 
 __all__ = ["run"]
 
@@ -108,11 +109,9 @@ class _Progress:
 
     def __init__(self, total: float, seconds: dict[str, float], wanted: bool) -> None:
         self.seconds, self.wanted, self.bar = seconds, wanted, None
-        if wanted and sys.stderr.isatty():
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                return
+        if wanted and can_show():
+            from tqdm import tqdm
+
             form = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} s of sampling [{elapsed}, {remaining} left]"
             self.bar = tqdm(total=total, bar_format=form, dynamic_ncols=True)
 

@@ -70,10 +70,9 @@ def levels(results: list[dict[str, Any]]) -> dict[str, tuple[str, float, float]]
     return out
 
 
-def table(results: list[dict[str, Any]]) -> list[Line]:
-    """One line for every sampler on every data set."""
+def table(results: list[dict[str, Any]], known_levels: dict[str, tuple[str, float, float]]) -> list[Line]:
+    """One line for every sampler on every data set; ``known_levels`` are what :func:`levels` found."""
     lines = []
-    known_levels = levels(results)
     for data in data_names(results):
         level = known_levels.get(data)
         for method in METHODS:
@@ -81,9 +80,9 @@ def table(results: list[dict[str, Any]]) -> list[Line]:
             if not mine:
                 continue
             curves = [r["curve"] for r in mine]
-            to_level: list[Any] = [None if level is None else reached(curve, level[1]) for curve in curves]
             # Chains that never got there take longer than those that did: a median over all of them must know.
-            late = [float("inf") if t is None else t for t in to_level]
+            found = [None if level is None else reached(curve, level[1]) for curve in curves]
+            late = [float("inf") if seconds is None else seconds for seconds in found]
             median = float(np.median(late))
             sooner = [level[2] / t for t in late if 0 < t < float("inf")] if level is not None else []
             tried = [r for r in mine if r["proposals"]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 from hashmix.files import write_atomically
+from hashmix.progress import counting_bar
 
 __all__ = ["SOURCES", "download", "verify"]
 
@@ -103,12 +103,15 @@ def _fetch(address: str, path: Path, show: bool) -> str:
     digest = hashlib.sha256()
 
     def copy(file: Any) -> None:
-        with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer, _bar(path.name, answer.length, show) as bar:
+        with (
+            urllib.request.urlopen(address, timeout=_TIMEOUT) as answer,
+            counting_bar(path.name, "B", show, answer.length) as more,
+        ):
             got = 0
             while block := answer.read(_BLOCK):
                 file.write(block)
                 digest.update(block)
-                bar.update(len(block))
+                more(len(block))
                 got += len(block)
             if answer.length:  # what is left of the length that was announced
                 raise ValueError(f"{address} broke off after {got:,} bytes; nothing was kept.")
@@ -119,14 +122,3 @@ def _fetch(address: str, path: Path, show: bool) -> str:
         reason = getattr(error, "reason", error)
         raise ConnectionError(f"{address} cannot be reached ({reason}); nothing was kept.") from None
     return digest.hexdigest()
-
-
-def _bar(name: str, total: int | None, show: bool) -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        from contextlib import nullcontext
-        from types import SimpleNamespace
-
-        return nullcontext(SimpleNamespace(update=lambda n: None))
-    return tqdm(total=total, unit="B", unit_scale=True, desc=name, disable=not (show and sys.stderr.isatty()))

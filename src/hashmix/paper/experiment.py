@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -76,9 +78,17 @@ def _key(data: PaperData, method: str, settings: Settings) -> str:
 # ---- one chain, in its own process ---------------------------------------------------------------------------------------
 
 
+def _end_with_parent() -> None:
+    """A proposal may take an hour, and would go on if who waits for it were killed."""
+    parent: Any = multiprocessing.parent_process()
+    parent.join()
+    os._exit(1)
+
+
 def _run_chains(path: Path, method: str, seeds: list[int], seconds: float, gibbs: bool, answers: Connection) -> None:
     """Run a chain for every seed, and send ("begin", seed), ("point", values) … and ("end", measures)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a chain cut short would pass for a whole one; who started this ends it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     data = read_data(path)
     X = _numbers(data)
     component, schedule = _fixed_component(X), METHODS[method].schedule(gibbs)
@@ -116,6 +126,9 @@ def _run_chains(path: Path, method: str, seeds: list[int], seconds: float, gibbs
             scores: dict[str, Any] = {"nmi": None, "accuracy": None}
             if data.y is not None:
                 scores = {"nmi": nmi(data.y, labels), "accuracy": accuracy(data.y, labels)}
+            # Where time was over before the first sweep was, its proposals are in the only draw there is.
+            for field, name in (("proposed", "proposals"), ("accepted", "accepted")):
+                seen[name] = max(seen[name], sum(int(counts[field].sum()) for counts in posterior.move_stats.values()))
             answers.send(("end", scores | {"proposals": seen["proposals"], "accepted": seen["accepted"]}))
     answers.close()
 
@@ -172,7 +185,7 @@ def run_all(
     folder: Path,
     jobs: int = 1,
     tell: Callable[[dict[str, Any] | None, str], Any] = lambda result, text: None,
-) -> list[dict[str, Any]]:
+) -> None:
     """Run every sampler on every data set for every seed; what was run before, with the same settings, is not run again.
 
     Each chain's result is written to ``folder`` when it ends. Where the first chain of a sampler did not finish a single
@@ -187,16 +200,11 @@ def run_all(
     jobs : int, default=1
         Processes at a time, of one thread each.
     tell : callable, optional
-        Called with a result and "kept", "run" or "not tried"; with None and a name when a sampler begins.
-
-    Returns
-    -------
-    list of dict
-        Keys ``data``, ``method``, ``seed``, ``nmi``, ``accuracy``, ``proposals``, ``accepted`` and ``curve``.
+        Called with a result (``data``, ``method``, ``seed``, ``nmi``, ``accuracy``, ``proposals``, ``accepted`` and ``curve``)
+        and "kept", "run" or "not tried"; with None and a name when a sampler begins.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    results: list[dict[str, Any]] = []
-    written: list[Path] = []
+    written: dict[str, Path] = {}
     running: list[_Worker] = []
     keys: dict[tuple[str, str], str] = {}
 
@@ -204,7 +212,6 @@ def run_all(
         result["key"] = keys[result["data"], result["method"]]
         text = json.dumps(result)
         write_atomically(_place(folder, result["data"], result["method"], result["seed"]), text.encode())
-        results.append(result)
         tell(result, how)
 
     def finish(worker: _Worker, result: dict[str, Any]) -> None:
@@ -238,9 +245,8 @@ def run_all(
                     start(worker.data, worker.method, worker.left)
 
     def start(data: str, method: str, seeds: list[int]) -> None:
-        path = folder / f".{data}.npz"
         tell(None, f"{METHODS[method].title} on {data}")
-        running.append(_Worker(path, data, method, seeds, settings.seconds[data], settings.gibbs))
+        running.append(_Worker(written[data], data, method, seeds, settings.seconds[data], settings.gibbs))
 
     try:
         for data in datasets:
@@ -249,15 +255,13 @@ def run_all(
                 kept = [(seed, _kept(folder, data.name, method, seed, key)) for seed in range(settings.seeds)]
                 for _, result in kept:
                     if result is not None:
-                        results.append(result)
                         tell(result, "kept")
                 missing = [seed for seed, result in kept if result is None]
                 if not missing:
                     continue
-                path = folder / f".{data.name}.npz"
-                if path not in written:
-                    written.append(path)
-                    write_data(path, data)
+                if data.name not in written:
+                    written[data.name] = folder / f".{data.name}.npz"
+                    write_data(written[data.name], data)
                 start(data.name, method, missing)
                 while len(running) >= jobs:
                     attend()
@@ -266,10 +270,8 @@ def run_all(
     finally:
         for worker in running:
             worker.kill()
-        for path in written:
+        for path in written.values():
             path.unlink(missing_ok=True)
-    order = {name: place for place, name in enumerate(METHODS)}
-    return sorted(results, key=lambda result: (order[result["method"]], result["seed"]))
 
 
 def _place(folder: Path, data: str, method: str, seed: int) -> Path:

@@ -38,8 +38,8 @@ def accuracy(truth: Any, labels: Any) -> float:
     return float(table[rows, columns].sum() / len(np.asarray(truth)))
 
 
-def reached(curve: dict[str, list], level: float, name: str = "log_joint") -> float | None:
-    """Seconds after which a curve first was at ``level`` or above; None if it never was.
+def reached(curve: dict[str, list], level: float) -> float | None:
+    """Seconds after which a curve's log joint first was at ``level`` or above; None if it never was.
 
     Examples
     --------
@@ -47,5 +47,5 @@ def reached(curve: dict[str, list], level: float, name: str = "log_joint") -> fl
     >>> reached({"seconds": [0.0, 1.5, 3.0], "log_joint": [-9.0, -5.0, -4.0]}, -5.0)
     1.5
     """
-    hits = np.flatnonzero(np.asarray(curve[name]) >= level)
+    hits = np.flatnonzero(np.asarray(curve["log_joint"]) >= level)
     return float(curve["seconds"][hits[0]]) if len(hits) else None

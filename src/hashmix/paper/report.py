@@ -38,7 +38,7 @@ def write_report(folder: Path, results: list[dict[str, Any]], settings: dict[str
     ``settings`` has ``about`` (by data set: ``about``, and the oracle's ``nmi`` and ``accuracy``), ``seconds`` and ``gibbs``.
     """
     settings = settings | {"levels": levels(results)}
-    lines = table(results)
+    lines = table(results, settings["levels"])
     files: dict[str, bytes] = {
         "curves.csv": _csv(results),
         "results.json": json.dumps(
