@@ -131,7 +131,7 @@ def test_what_it_refuses(arguments, message, capsys, tmp_path, monkeypatch):
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
-    assert not (tmp_path / "paper" / "report.md").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------------
@@ -156,6 +156,13 @@ def test_kdd_files(tmp_path):
         load("KDD", file=tmp_path / "few.txt")
     with pytest.raises(MissingData, match="There is no file"):
         load("KDD", file=tmp_path / "missing.txt")
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(ValueError, match=r"empty.txt is not a table of numbers \(loadtxt: input contained no data"):
+        load("KDD", file=tmp_path / "empty.txt")
+    X[3, 5] = np.nan
+    np.savez(tmp_path / "nan.npz", X=X)
+    with pytest.raises(ValueError, match="finite numbers only. Got nan in row 3, column 5"):
+        load("KDD", file=tmp_path / "nan.npz")
 
 
 def test_pubmed_files(tmp_path):
@@ -173,6 +180,9 @@ def test_pubmed_files(tmp_path):
     data = load("PubMed", tmp_path)
     assert (data.X != X).nnz == 0
     assert data.about == "docword.pubmed.txt.gz, 20 documents, 30 words"
+    save_npz(tmp_path / "negative.npz", -X.astype(np.int16))
+    with pytest.raises(ValueError, match="negative|counts"):
+        load("PubMed", file=tmp_path / "negative.npz")
     np.savez(tmp_path / "dense.npz", X=np.zeros((3, 2)))
     with pytest.raises(ValueError, match="must hold a sparse matrix"):
         load("PubMed", file=tmp_path / "dense.npz")
@@ -246,7 +256,7 @@ def test_downloads_that_fail_leave_nothing(server, tmp_path, path):
 
 def test_offline(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("hashmix.paper.downloads.SOURCES", {"kdd": ("http://127.0.0.1:9/KDDCUP04Bio.txt",)})
-    assert main(["data", "kdd", "--to", str(tmp_path)]) == 2
+    assert main(["data", "kdd", "--to", str(tmp_path / "new")]) == 2
     err = capsys.readouterr().err
     assert "http://127.0.0.1:9/KDDCUP04Bio.txt cannot be reached" in err
     assert err.count("\n") == 1

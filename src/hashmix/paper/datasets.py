@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from hashmix.components import prepare
 from hashmix.io import read_docword, read_table
 from hashmix.paper.documents import make_documents
 from hashmix.paper.downloads import verify
@@ -111,8 +113,10 @@ def _read_kdd(path: Path) -> np.ndarray:
         X = np.asarray(read_table(path)[0])
     elif path.is_file():
         try:
-            X = np.loadtxt(path, dtype=np.float32)
-        except ValueError as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # an empty file
+                X = np.loadtxt(path, dtype=np.float32)
+        except (ValueError, UserWarning) as error:
             raise ValueError(f"{path} is not a table of numbers ({error}).") from None
     else:
         raise MissingData(f"There is no file {str(path)!r}.")
@@ -122,6 +126,7 @@ def _read_kdd(path: Path) -> np.ndarray:
         raise ValueError(
             f"{path} must have {_KDD_COLUMNS} columns, or {_KDD_IDENTIFIERS} more before them. Got shape {X.shape}."
         )
+    prepare("auto", X, "hashmix paper")  # says so if a number is not finite
     return X
 
 
@@ -138,6 +143,7 @@ def _read_pubmed(path: Path, documents: int | None) -> PaperData:
     if not issparse(X):
         raise ValueError(f"{path} must hold a sparse matrix of counts. Got an array of shape {X.shape}.")
     X = X.tocsr()[:documents]
+    prepare("auto", X, "hashmix paper")  # says so if these are no counts
     y = None if y is None else y[: X.shape[0]]
     return PaperData("PubMed", X, y, None, f"{path.name}, {X.shape[0]:,} documents, {X.shape[1]:,} words")
 

@@ -58,12 +58,18 @@ def download(name: str, folder: str | os.PathLike, show: bool = False, sources: 
     if name not in known:
         raise ValueError(f"NAME must be one of {', '.join(sorted(known))}. Got {name!r} instead.")
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    new = not folder.exists()
     paths = []
     for address in known[name]:
         path = folder / address.rsplit("/", 1)[-1]
         if not path.exists():
-            digest = _fetch(address, path, show)
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                digest = _fetch(address, path, show)
+            except BaseException:
+                if new and not any(folder.iterdir()):
+                    folder.rmdir()
+                raise
             record = _recorded(folder)
             if record.setdefault(path.name, digest) != digest:
                 path.unlink()

@@ -203,7 +203,6 @@ def run_all(
         Called with a result (``data``, ``method``, ``seed``, ``nmi``, ``accuracy``, ``proposals``, ``accepted`` and ``curve``)
         and "kept", "run" or "not tried"; with None and a name when a sampler begins.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, Path] = {}
     running: list[_Worker] = []
     keys: dict[tuple[str, str], str] = {}
@@ -260,6 +259,7 @@ def run_all(
                 if not missing:
                     continue
                 if data.name not in written:
+                    folder.mkdir(parents=True, exist_ok=True)
                     written[data.name] = folder / f".{data.name}.npz"
                     write_data(written[data.name], data)
                 start(data.name, method, missing)
