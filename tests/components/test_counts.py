@@ -16,11 +16,13 @@ from hashmix.components.contract import (
     collect,
     derive,
     load,
+    log_difference,
     log_marginal,
     log_predictive,
     log_predictive_without,
     log_union,
     remove,
+    separate,
     take,
     unite,
 )
@@ -110,6 +112,14 @@ def _union(model, table, a, b, room):
 
 
 @numba.njit
+def _difference(model, table, whole, part, room):
+    log_m = log_difference(model, table, whole, part, room)
+    both = log_m, log_marginal(model, table, room)
+    separate(model, table, whole, part, room)
+    return both
+
+
+@numba.njit
 def _take(model, table, source, into):
     take(model, table, source, into)
 
@@ -146,6 +156,12 @@ def test_kernels_agree_with_array_code(component, most):
     assert _ask(model, table, rows, 0, 0, 0) == pytest.approx(joined, rel=1e-9)
     _take(model, table, 0, 4)
     assert _ask(model, table, rows, 4, 0, 0) == pytest.approx(joined, rel=1e-9)
+    _collect_rows(model, table, rows, 1, 10, 35)
+    rest = [i for i in union if not 10 <= i < 35]
+    assert _difference(model, table, 4, 1, 3) == pytest.approx((expected(rest), expected(rest)), rel=1e-10)
+    assert _ask(model, table, rows, 4, 0, 3) == pytest.approx(expected(rest), rel=1e-10)
+    assert _ask(model, table, rows, 4, 0, 0) == pytest.approx(expected([*rest, 0]) - expected(rest), rel=1e-9)
+    assert table.sizes[4] == len(rest)
 
 
 @numba.njit

@@ -15,11 +15,13 @@ from hashmix.components.contract import (
     add,
     clear,
     load,
+    log_difference,
     log_marginal,
     log_predictive,
     log_predictive_without,
     log_union,
     remove,
+    separate,
     unite,
 )
 from hashmix.validation import as_rows
@@ -91,6 +93,13 @@ def _merge(model, table, a, b, room):
     return log_m
 
 
+@numba.njit
+def _separate(model, table, whole, part, room):
+    log_m = log_difference(model, table, whole, part, room)
+    separate(model, table, whole, part, room)
+    return log_m
+
+
 @pytest.mark.parametrize("family", ["diagonal", "full"])
 @pytest.mark.parametrize("n", [0, 1, 2, 40])
 def test_predictives_are_the_textbooks(family, n):
@@ -141,6 +150,11 @@ def test_kernels_agree_with_array_code(family, dtype, table_limit, monkeypatch):
     log_m = _merge(model, table, 0, 1, 2)
     union = component.statistics(model, X[1:], np.zeros(59, int), 1)
     assert _log_marginal(model, table, 0) == log_m == pytest.approx(component.log_marginals(model, union)[0], rel=1e-12)
+    _load_all(model, table, X[5:25], 1, 20)
+    log_m = _separate(model, table, 0, 1, 2)
+    rest = component.statistics(model, np.concatenate([X[1:5], X[25:]]), np.zeros(39, int), 1)
+    assert _log_marginal(model, table, 0) == log_m == pytest.approx(component.log_marginals(model, rest)[0], rel=1e-11)
+    assert table.sizes[0] == 39
 
 
 @pytest.mark.parametrize("h", [0.5, 5.5])

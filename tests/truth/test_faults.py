@@ -88,8 +88,8 @@ FAULTS = {
     ),
     "the launch depends on the current division": (
         "moves/restricted.py",
-        "0 if law.buckets[arrays.scratch.points[j], t] == bucket else 1",
-        "0 if arrays.partition.labels[arrays.scratch.points[j]] == arrays.partition.labels[u] else 1",
+        "bucket == of_u",
+        "arrays.partition.labels[arrays.scratch.points[j]] == arrays.partition.labels[u]",
         "hm.moves.BucketSplit(1, 2)",
     ),
     "the way back from a cut miscounts": (
@@ -97,6 +97,12 @@ FAULTS = {
         "math.log(eligible + 1.0)",
         "math.log(eligible + 2.0)",
         "hm.moves.BucketCut(1, 2)",
+    ),
+    "an anchor of an exchange moves": (
+        "moves/exchange.py",
+        "m = gather(arrays, first, second, u, v)",
+        "m = gather(arrays, first, second, u, u)",
+        "hm.moves.Exchange(1, 2)",
     ),
     "only one side of an envelope cut can be under the dart": (
         "moves/envelope_cut.py",
@@ -109,6 +115,12 @@ FAULTS = {
         "- _rise(model, word, mine) - _rise(model, word, other)",
         "- _rise(model, word, mine)",
         "hm.moves.SAMS()",
+    ),
+    "what is left after a cut keeps the words that went": (
+        "components/count_kernels.py",
+        "total += _rise(model, word, before - count) - _rise(model, word, before)",
+        "total += 0.0",
+        "hm.moves.BucketCut(1, 2)",
     ),
     "counts join without their number": (
         "components/count_kernels.py",

@@ -11,7 +11,8 @@ from hashmix.hashing.chain_tables import ChainTables
 from hashmix.moves.contract import Move, new_counts
 from hashmix.rng import integer, stream
 from hashmix.state import State
-from tests.conftest import DIAGONAL, PRIORS, OneOffer
+from hashmix.testing import partitions
+from tests.conftest import COMPONENTS, DIAGONAL, PRIORS, OneOffer, name
 from tests.truth.test_transition_matrices import DUPLICATES, ROWS, assert_invariant
 
 SHAPES = [(1, 1), (10, 1), (1, 10), (10, 10)]
@@ -24,6 +25,9 @@ KINDS = {
     "BucketCut": lambda *shape: hm.moves.BucketCut(*shape, refresh=None),
     "UrnMerge, neighbours": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None, family="neighbours"),
     "NeighbourMerge": lambda *shape: hm.moves.NeighbourMerge(*shape),
+    "BucketCut, neighbours": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="neighbours", hops=3),
+    "Exchange": lambda *shape: hm.moves.Exchange(*shape, refresh=None),
+    "Exchange, neighbours": lambda *shape: hm.moves.Exchange(*shape, refresh=None, family="neighbours"),
     "BucketCut, signs": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="sign-projection"),
 }
 
@@ -43,6 +47,16 @@ def test_tables_of_the_shapes_above_have_empty_and_shared_buckets():
         tables = ChainTables(ROWS[:4], 1).tables(hm.hashing.SignProjection(n_bits, 10, scale=True), 0, None)
         mates[n_bits] = [len(tables.mates(i, t)) for i in range(4) for t in range(10)]
     assert min(mates[10]) == 0 < max(mates[1])
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+def test_exchange(component):
+    for prior in PRIORS:
+        P = assert_invariant(hm.moves.Exchange(1, 2), ROWS[:4], component, prior)
+        k = np.array([max(labels) + 1 for labels in partitions(4)])
+        assert (P[k[:, None] != k[None, :]] == 0.0).all()  # it keeps their number
+        between = (k > 1) & (k < 4)
+        assert (np.diagonal(P)[between] < 1.0 - 1e-9).all()
 
 
 @pytest.mark.parametrize("family", ["sign-projection", "minhash", "neighbours"])
@@ -77,6 +91,7 @@ class Fresh(Move):
         hm.moves.UrnMerge(1, 2, refresh=1),
         hm.moves.DissimilarSplit(1, 2, refresh=1),
         hm.moves.BucketSplit(1, 2, refresh=1),
+        hm.moves.Exchange(1, 2, refresh=1),
         hm.moves.BucketCut(1, 1, refresh=1, family="sign-projection"),
     ],
     ids=repr,

@@ -22,11 +22,13 @@ from hashmix.components.contract import (
     collect,
     derive,
     load,
+    log_difference,
     log_marginal,
     log_predictive,
     log_predictive_without,
     log_union,
     remove,
+    separate,
     unite,
 )
 from hashmix.components.count_rows import CountRow
@@ -38,6 +40,7 @@ from hashmix.components.sparse_table import (
     leave_block,
     make_room,
     n_places,
+    release,
     word_at,
 )
 from hashmix.components.special import log_gamma_ratio, log_gamma_ratios
@@ -206,3 +209,23 @@ def _unite(model, table, a, b, room):
     leave_block(table, b)
     table.derived[a, 0] = table.derived[room, 0]
     _sum_zeros(model, table, a)
+
+
+@implements(log_difference, BernoulliModel)
+def _log_difference(model, table, whole, part, room):
+    n = table.sizes[whole] - table.sizes[part]
+    total = _base(model, n)
+    for k in range(n_places(table, whole)):
+        count = count_at(table, whole, k)
+        if count > 0:
+            left = count - count_of(table, part, word_at(table, whole, k))
+            total += _word(model, n, left) if left > 0 else 0.0
+    table.derived[room, 0] = total
+    return total
+
+
+@implements(separate, BernoulliModel)
+def _separate(model, table, whole, part, room):
+    release(table, whole, part)
+    table.derived[whole, 0] = table.derived[room, 0]
+    _sum_zeros(model, table, whole)

@@ -36,11 +36,13 @@ __all__ = [
     "derive",
     "is_full",
     "load",
+    "log_difference",
     "log_marginal",
     "log_predictive",
     "log_predictive_without",
     "log_union",
     "remove",
+    "separate",
     "take",
     "unite",
 ]
@@ -91,6 +93,14 @@ def log_union(model, table, a, b, room):
 
 def unite(model, table, a, b, room):
     """Make slot a the union of clusters a and b, and b no cluster; :func:`log_union` was asked just before."""
+
+
+def log_difference(model, table, whole, part, room):
+    """Log m(whole ∖ part), part being some rows of a cluster; :func:`log_marginal` of slot ``room`` says it from then on."""
+
+
+def separate(model, table, whole, part, room):
+    """Take what slot ``part`` holds out of cluster ``whole``; :func:`log_difference` was asked just before."""
 
 
 def take(model, table, source, into):
@@ -157,6 +167,20 @@ def _log_union(model, table, a, b, room):
 @implements(unite, DenseTable, argument=1)
 def _unite(model, table, a, b, room):
     take(model, table, room, a)
+
+
+@implements(log_difference, DenseTable, argument=1)
+def _log_difference(model, table, whole, part, room):
+    table.sizes[room] = table.sizes[whole] - table.sizes[part]
+    for w in range(table.stats.shape[1]):
+        table.stats[room, w] = table.stats[whole, w] - table.stats[part, w]
+    derive(model, table, room)
+    return log_marginal(model, table, room)
+
+
+@implements(separate, DenseTable, argument=1)
+def _separate(model, table, whole, part, room):
+    take(model, table, room, whole)
 
 
 @implements(is_full, DenseTable, argument=1)

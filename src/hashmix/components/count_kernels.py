@@ -21,11 +21,13 @@ from hashmix.components.contract import (
     collect,
     derive,
     load,
+    log_difference,
     log_marginal,
     log_predictive,
     log_predictive_without,
     log_union,
     remove,
+    separate,
     unite,
 )
 from hashmix.components.count_rows import CountRow
@@ -37,6 +39,7 @@ from hashmix.components.sparse_table import (
     leave_block,
     make_room,
     n_places,
+    release,
     word_at,
 )
 from hashmix.components.special import log_gamma_ratio, log_gamma_ratios
@@ -211,3 +214,25 @@ def _unite(model, table, a, b, room):
     absorb(table, a, b)
     leave_block(table, b)
     table.derived[a, 0] = table.derived[room, 0]
+
+
+@implements(log_difference, CountModel)
+def _log_difference(model, table, whole, part, room):
+    # Only words of the part tell what is left from the whole.
+    total = table.derived[whole, 0] - table.constants[part]
+    for k in range(n_places(table, part)):
+        count = count_at(table, part, k)
+        if count > 0:
+            word = word_at(table, part, k)
+            before = count_of(table, whole, word)
+            total += _rise(model, word, before - count) - _rise(model, word, before)
+    total -= _base(model, table.sizes[whole], table.totals[whole])
+    total += _base(model, table.sizes[whole] - table.sizes[part], table.totals[whole] - table.totals[part])
+    table.derived[room, 0] = total
+    return total
+
+
+@implements(separate, CountModel)
+def _separate(model, table, whole, part, room):
+    release(table, whole, part)
+    table.derived[whole, 0] = table.derived[room, 0]

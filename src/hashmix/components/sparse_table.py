@@ -16,7 +16,18 @@ import numpy as np
 from hashmix.compiling import borrowed, helper, hot_helper, implements, inlined, kernel
 from hashmix.components.contract import clear, derive, is_full, take
 
-__all__ = ["SparseTable", "absorb", "change_count", "count_at", "count_of", "leave_block", "make_room", "n_places", "word_at"]
+__all__ = [
+    "SparseTable",
+    "absorb",
+    "change_count",
+    "count_at",
+    "count_of",
+    "leave_block",
+    "make_room",
+    "n_places",
+    "release",
+    "word_at",
+]
 
 #: Log2 of the shortest block.
 _LEAST_BITS = 4
@@ -264,3 +275,15 @@ def absorb(table, slot, other):
     table.sizes[slot] += table.sizes[other]
     table.totals[slot] += table.totals[other]
     table.constants[slot] += table.constants[other]
+
+
+@helper
+def release(table, slot, part):
+    """Take the words and numbers of some rows of a cluster out of it; nothing is derived yet."""
+    for k in range(n_places(table, part)):
+        count = count_at(table, part, k)
+        if count > 0:
+            change_count(table, slot, word_at(table, part, k), -count)
+    table.sizes[slot] -= table.sizes[part]
+    table.totals[slot] -= table.totals[part]
+    table.constants[slot] -= table.constants[part]

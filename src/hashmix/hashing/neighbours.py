@@ -24,6 +24,8 @@ __all__ = ["Neighbours"]
 _WINDOW = 32
 #: Windows one thread goes through in one go.
 _WINDOWS = 64
+#: Up to so many sparse rows, all that stand together are compared: by chance, too, a row meets a good part of all.
+_FEW_ROWS = 10_000
 
 
 @hot_helper
@@ -83,44 +85,72 @@ def _meet(rows, features, order, n_windows, begin, end, lists, distances):
 
 
 @helper
-def _angles(rows, weights, norms, order, first, n_met, room, met):
-    """1 − the cosine of rows that meet, two by two; the square root of a count, times the word's weight, is a coordinate."""
-    none, one = np.float32(0.0), np.float32(1.0)
+def _sum_products(rows, weights, members, groups, last, before, owners, coordinates, products):
+    """Products of rows that meet and are of one group, two by two.
+
+    The square root of a count, times the word's weight, is a coordinate. For every word, those who have it are a chain:
+    ``last[word]`` is the latest entry (−1: none, before and after), and ``before`` leads on to the earlier ones.
+    """
+    n_met = len(members)
     for p in range(n_met):
-        i = order[first + p]
-        for at in range(rows.begins[i], rows.begins[i + 1]):
-            j = rows.columns[at]
-            room[j] = np.float32(math.sqrt(rows.values[at])) * weights[j] * weights[j]
-        for q in range(p + 1, n_met):
-            other = order[first + q]
-            dot = none
-            for at in range(rows.begins[other], rows.begins[other + 1]):
-                x = room[rows.columns[at]]
-                if x > none:
-                    dot += x * np.float32(math.sqrt(rows.values[at]))
-            distance = one - dot / (norms[i] * norms[other]) if dot > none else one
-            met[p, q], met[q, p] = distance, distance
-        for at in range(rows.begins[i], rows.begins[i + 1]):
-            room[rows.columns[at]] = none
+        for q in range(p):
+            products[q, p] = np.float32(0.0)
+    entry = 0
+    for p in range(n_met):
+        for at in range(rows.begins[members[p]], rows.begins[members[p] + 1]):
+            word = rows.columns[at]
+            x = np.float32(math.sqrt(rows.values[at])) * weights[word]
+            earlier = last[word]
+            owners[entry], coordinates[entry], before[entry] = p, x, earlier
+            last[word] = entry
+            entry += 1
+            while earlier >= 0 and owners[earlier] >= groups[p]:
+                products[owners[earlier], p] += x * coordinates[earlier]
+                earlier = before[earlier]
+    for p in range(n_met):
+        for at in range(rows.begins[members[p]], rows.begins[members[p] + 1]):
+            last[rows.columns[at]] = -1
 
 
 @kernel
-def _meet_sparse(rows, weights, norms, order, n_windows, begin, end, lists, distances):
-    """What :func:`_meet` does, of sparse rows, by the angle between them."""
+def _meet_sparse(rows, weights, norms, order, sorted_by, n_windows, begin, end, lists, distances):
+    """What :func:`_meet` does, of sparse rows, by 1 − the cosine of the angle between them.
+
+    Rows that are not sorted by the same word stand together by chance, and are taken to be farther than all others; of few
+    rows, all are one group.
+    """
     rows, order, weights, norms = borrowed(rows), borrowed(order), borrowed(weights), borrowed(norms)
-    lists, distances = borrowed(lists), borrowed(distances)
+    sorted_by, lists, distances = borrowed(sorted_by), borrowed(lists), borrowed(distances)
     n = len(lists)
-    room = np.zeros(rows.n_features, np.float32)
+    none, one = np.float32(0.0), np.float32(1.0)
+    groups = np.zeros(2 * _WINDOW, np.int64)
+    last = np.full(rows.n_features, -1, np.int32)
+    before, owners, coordinates = np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.float32)
     met = np.empty((2 * _WINDOW, 2 * _WINDOW), np.float32)
     for w in range(begin, end):
         first = w * n // n_windows
-        n_met = (w + 1) * n // n_windows - first
-        _angles(rows, weights, norms, order, first, n_met, room, met)
+        members = order[first : (w + 1) * n // n_windows]
+        n_met = len(members)
+        length = 0
         for p in range(n_met):
-            i = order[first + p]
+            length += rows.begins[members[p] + 1] - rows.begins[members[p]]
+            alike = p > 0 and (n <= _FEW_ROWS or sorted_by[first + p] == sorted_by[first + p - 1])
+            groups[p] = groups[p - 1] if alike else p
+        if length > len(before):
+            before, owners = np.empty(2 * length, np.int32), np.empty(2 * length, np.uint8)
+            coordinates = np.empty(2 * length, np.float32)
+        _sum_products(rows, weights, members, groups, last, before, owners, coordinates, met)
+        for p in range(n_met):
+            for q in range(p):
+                distance = one if q >= groups[p] else one + one
+                if met[q, p] > none:
+                    distance -= met[q, p] / (norms[members[p]] * norms[members[q]])
+                met[q, p], met[p, q] = distance, distance
+        for p in range(n_met):
+            i = members[p]
             for q in range(n_met):
                 if q != p and met[p, q] < distances[i, 0]:
-                    _insert(lists[i, 1:], distances[i], order[first + q], met[p, q])
+                    _insert(lists[i, 1:], distances[i], members[q], met[p, q])
 
 
 class Neighbours:
@@ -205,7 +235,7 @@ class Neighbours:
             raise ValueError(f"X must hold counts ≥ 0 if it is sparse. Got {least:g} in row {row}, column {column} instead.")
         orders = WordOrders(rows, key, n_jobs)
         for t in range(n_tables):
-            self._in_windows(partial(_meet_sparse, rows, orders.weights, orders.norms, orders.order(t)), distances, n_jobs)
+            self._in_windows(partial(_meet_sparse, rows, orders.weights, orders.norms, *orders.order(t)), distances, n_jobs)
 
     def _in_windows(self, meet: Callable[..., None], distances: np.ndarray, n_jobs: int) -> None:
         n_windows = max(1, len(self.lists) // _WINDOW)

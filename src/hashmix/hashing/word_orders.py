@@ -79,8 +79,9 @@ class WordOrders:
     >>> from hashmix.hashing.rows import as_hashable
     >>> from hashmix.hashing.word_orders import WordOrders
     >>> X = csr_matrix([[1, 2, 0, 0], [0, 0, 2, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
-    >>> WordOrders(as_hashable(X, "WordOrders"), key=0, n_jobs=1).order(0).tolist()
-    [0, 2, 1, 3]
+    >>> order, words = WordOrders(as_hashable(X, "WordOrders"), key=0, n_jobs=1).order(0)
+    >>> order.tolist(), words.tolist()
+    ([0, 2, 1, 3], [1, 1, 2, 2])
     """
 
     def __init__(self, rows: SparseRows, key: int, n_jobs: int) -> None:
@@ -89,13 +90,14 @@ class WordOrders:
         self.norms = np.empty(n_rows(rows), np.float32)
         self._in_blocks(lambda begin, end: _norms(rows, self.weights, begin, end, self.norms))
 
-    def order(self, t: int) -> np.ndarray:
-        """The rows' numbers in the t-th order."""
+    def order(self, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows' numbers in the t-th order, and which word each is sorted by first."""
         arrivals = np.empty(self.rows.n_features, np.float32)
         _arrivals(self.key, t, self.weights, arrivals)
         codes = np.empty(n_rows(self.rows), np.int64)
         self._in_blocks(lambda begin, end: _first_words(self.rows, arrivals, begin, end, codes))
-        return np.argsort(codes, kind="stable").astype(np.int32)
+        order = np.argsort(codes, kind="stable").astype(np.int32)
+        return order, (codes[order] >> 32).astype(np.int32)
 
     def _in_blocks(self, work: Any) -> None:
         n = n_rows(self.rows)

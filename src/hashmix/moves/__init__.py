@@ -10,6 +10,7 @@ from hashmix.moves.bucket_split import BucketSplit
 from hashmix.moves.contract import Move
 from hashmix.moves.dissimilar_split import DissimilarSplit
 from hashmix.moves.envelope_cut import EnvelopeCut
+from hashmix.moves.exchange import Exchange
 from hashmix.moves.gibbs import Gibbs
 from hashmix.moves.hashed_gibbs import HashedGibbs
 from hashmix.moves.lshsm import LSHSM
@@ -34,6 +35,7 @@ __all__ = [
     "BucketSplit",
     "DissimilarSplit",
     "EnvelopeCut",
+    "Exchange",
     "Gibbs",
     "HashedGibbs",
     "MinSM",
@@ -55,6 +57,7 @@ def _lss() -> Schedule:
     """Locality-sensitive sampling: everything that knows about other points knows about a point's hashed neighbours."""
     neighbours: Any = {"n_bits": 32, "n_tables": 16, "refresh": None, "family": "neighbours"}
     return [
+        (BucketCut(hops=3, **neighbours), Work(0.25, shared=True)),
         (HashedGibbs(n_mates=8, **neighbours), 1),
         (UrnMerge(**neighbours), Work(0.5, shared=True)),
         (NeighbourMerge(**neighbours), Work(0.5, shared=True)),

@@ -1,4 +1,4 @@
-"""Splits launched from a hash bucket."""
+"""Splits launched from hash buckets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from hashmix.moves.anchored import run_anchored
 from hashmix.moves.anchors import WITHIN, Anchors
 from hashmix.moves.hashed import HashedMove
-from hashmix.moves.restricted import SCANS_FROM_BUCKET, Law
+from hashmix.moves.restricted import SCANS_FROM_BUCKETS, Law
 from hashmix.state import State
 
 __all__ = ["BucketSplit"]
 
 
 class BucketSplit(HashedMove):
-    """Smart split, dumb merge: two points of one cluster, launched with the bucket of the first on its side.
+    """Smart split, dumb merge: two points of one cluster, launched with their buckets on their sides, and others by coins.
 
     One recorded restricted Gibbs scan follows the launch: an informed launch takes the place of RGSM's many scans. The merge
     takes two uniform clusters. Which half is attempted is decided by a fair coin, and the ratio carries that anchors are
@@ -45,5 +45,5 @@ class BucketSplit(HashedMove):
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
         tables = self.tables(state).arrays
-        law = Law(SCANS_FROM_BUCKET, 0, tables.buckets)
+        law = Law(SCANS_FROM_BUCKETS, 0, tables.buckets)
         return run_anchored(rng, Anchors(WITHIN, math.inf, tables), law, state.arrays, state.target, begin, end, counts)

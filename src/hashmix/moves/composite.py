@@ -15,9 +15,10 @@ __all__ = ["CompositeMove"]
 
 
 class CompositeMove(Move):
-    """A move made of others that make one proposal each; exact because every part is.
+    """A move made of others; exact because every part is.
 
-    Applied once, it makes a proposal of each part; applied n times, n of the first part, then n of the next.
+    Applied once, it makes a proposal of each part; applied n times, n of the first part, then n of the next, or as many
+    more or fewer as :attr:`rates` say.
     """
 
     @property
@@ -25,9 +26,15 @@ class CompositeMove(Move):
     def parts(self) -> list[Move]:
         """The moves it is made of."""
 
+    @property
+    def rates(self) -> list[float]:
+        """How many proposals of each part there are to an application, on average over many; at least one in all."""
+        return [1.0] * len(self.parts)
+
     def apply(self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False) -> np.ndarray:
-        """Apply every part ``times`` times; return the counts of all parts together."""
-        return np.sum([part.apply(state, rng, times, stop) for part in self.parts], axis=0)
+        """Apply every part ``times`` times its rate; return the counts of all parts together."""
+        proposals = [(part, max(1, round(rate * times))) for part, rate in zip(self.parts, self.rates, strict=True)]
+        return np.sum([part.apply(state, rng, n, stop) for part, n in proposals], axis=0)
 
     def compile(self, state: State) -> None:
         for part in self.parts:

@@ -7,6 +7,7 @@ from hashmix.moves.bucket_split import BucketSplit
 from hashmix.moves.composite import CompositeMove
 from hashmix.moves.contract import Move
 from hashmix.moves.envelope_cut import EnvelopeCut
+from hashmix.moves.exchange import Exchange
 from hashmix.moves.hashed import check_tables
 from hashmix.moves.urn_merge import UrnMerge
 
@@ -14,11 +15,12 @@ __all__ = ["MinSM"]
 
 
 class MinSM(CompositeMove):
-    """Split–merge with weighted MinHash: one proposal of each of four kinds, each exact alone.
+    """Split–merge with weighted MinHash: proposals of five kinds, each exact alone.
 
-    A split launched from a hash bucket and finished by one recorded restricted scan (:class:`BucketSplit`, the work-horse),
-    a cut by the bucket itself (:class:`BucketCut`), a cut by a dart (:class:`EnvelopeCut`), and a merge of hashed
-    neighbours (:class:`UrnMerge`). Any number of bits and tables is exact, not one of each alone
+    A split launched from hash buckets and finished by one recorded restricted scan (:class:`BucketSplit`, the work-horse),
+    exchanges of points between hashed mates' clusters (:class:`Exchange`, three for each split), a merge of hashed mates
+    (:class:`UrnMerge`), and, for every ten of these, a cut by a bucket itself (:class:`BucketCut`) and one by a dart
+    (:class:`EnvelopeCut`), which are seldom accepted. Any number of bits and tables is exact, not one of each alone
     (``docs/exactness.md``); the paper's own ratios are in :class:`PublishedMinSM`.
 
     Parameters
@@ -44,4 +46,9 @@ class MinSM(CompositeMove):
     @property
     def parts(self) -> list[Move]:
         settings = self.n_bits, self.n_tables, self.refresh
-        return [BucketSplit(*settings), BucketCut(*settings), EnvelopeCut(), UrnMerge(*settings, "minhash")]
+        merge = UrnMerge(*settings, "minhash")
+        return [BucketSplit(*settings), Exchange(*settings), merge, BucketCut(*settings), EnvelopeCut()]
+
+    @property
+    def rates(self) -> list[float]:
+        return [1.0, 3.0, 1.0, 0.1, 0.1]

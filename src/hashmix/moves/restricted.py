@@ -15,12 +15,13 @@ import numpy as np
 
 from hashmix.compiling import helper, hot_helper, inlined
 from hashmix.components.contract import add, clear, collect, derive, load, log_predictive, log_predictive_without, remove
+from hashmix.hashing.counter import address
 from hashmix.priors.contract import log_join_odds
 from hashmix.rng import bernoulli, integer, shuffle
 
 __all__ = [
     "COINS",
-    "SCANS_FROM_BUCKET",
+    "SCANS_FROM_BUCKETS",
     "SCANS_FROM_COINS",
     "SCANS_FROM_NEAREST",
     "SEQUENTIAL",
@@ -38,6 +39,8 @@ __all__ = [
 ]
 
 _LOG_2 = math.log(2.0)
+#: How many ways there are to toss coins for buckets: few, so that all can be enumerated.
+_COINS = 8
 
 
 _NO_BUCKETS = np.empty((0, 1), np.int32)
@@ -59,7 +62,7 @@ COINS = 0  # fair coins: q = (1/2)^m
 SEQUENTIAL = 1  # one pass in a random order, each point joining a side with weight (prior weight) · (predictive)
 SCANS_FROM_COINS = 2  # fair coins, then n_scans restricted Gibbs scans, then one more, recorded
 SCANS_FROM_NEAREST = 3  # the same, from a launch where each point joins the anchor that alone predicts it better
-SCANS_FROM_BUCKET = 4  # the same, from a launch where the points in u's bucket of a random table join u, the others v
+SCANS_FROM_BUCKETS = 4  # the same, from a launch where whole buckets of a random table join u, or v
 URN = 5  # each point joins a side with probability proportional to its size: q = Γ(a) Γ(b) / Γ(a + b)
 
 
@@ -193,13 +196,29 @@ def draw_from_urn(rng, arrays, m):
             of_a += 1
 
 
+@hot_helper
+def _coin(coins, bucket):
+    """Heads or tails of a bucket: 0 or 1, the same whenever it is asked for."""
+    return np.int8(address(coins, 0, bucket) & np.uint64(1))
+
+
 @inlined
-def join_bucket(rng, law, arrays, u, m):
-    """Deal the points that share u's bucket, in a random table, to side a and the others to b."""
+def join_buckets(rng, law, arrays, u, v, m):
+    """Deal the points bucket by bucket, in a random table: u's bucket to side a, v's to b, the others by a coin each.
+
+    Points that are alike start on one side, and the sides are about as large as each other.
+    """
     t = integer(rng, law.buckets.shape[1])
-    bucket = law.buckets[u, t]
+    coins = np.uint64(integer(rng, _COINS))
+    of_u, of_v = law.buckets[u, t], law.buckets[v, t]
     for j in range(m):
-        arrays.scratch.sides[j] = 0 if law.buckets[arrays.scratch.points[j], t] == bucket else 1
+        bucket = law.buckets[arrays.scratch.points[j], t]
+        if bucket == of_u:
+            arrays.scratch.sides[j] = 0
+        elif bucket == of_v:
+            arrays.scratch.sides[j] = 1
+        else:
+            arrays.scratch.sides[j] = _coin(coins, bucket)
 
 
 @inlined
@@ -253,8 +272,8 @@ def allocate(law, rng, arrays, target, u, v, a, b, m, forced):
         draw_from_urn(rng, arrays, m)
     elif law.kind == SCANS_FROM_NEAREST:
         join_nearest(arrays, target, a, b, m)
-    elif law.kind == SCANS_FROM_BUCKET:
-        join_bucket(rng, law, arrays, u, m)
+    elif law.kind == SCANS_FROM_BUCKETS:
+        join_buckets(rng, law, arrays, u, v, m)
     else:
         toss_coins(rng, arrays, m)
     fill_sides(arrays, target, a, b, m)

@@ -38,7 +38,7 @@ METHODS = {
     "published-lshsm": Method("LSHSM, as printed", "LSHSM", PublishedLSHSM(n_bits=10, n_tables=10)),
     "published-minsm": Method("MinSM, as printed", "MinSM", PublishedMinSM(), 100),
     "lshsm": Method("LSHSM, exact", "LSHSM", LSHSM(n_bits=10, n_tables=10), 20),
-    "minsm": Method("MinSM, exact", "MinSM", MinSM(n_bits=1, n_tables=1), 20),
+    "minsm": Method("MinSM, exact", "MinSM", MinSM(n_bits=1, n_tables=1, refresh=100), 20),
     "lss": Method("hashmix (lss)", None, None),
     "lss-start": Method("hashmix (lss, own start)", None, None, init="auto"),
 }
