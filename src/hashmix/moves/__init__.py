@@ -91,10 +91,10 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float | Work]], owner
     Parameters
     ----------
     moves : str, Move or list of (Move, weight)
-        "lss" (locality-sensitive sampling: a hashed Gibbs offer to every point, merges of hashed neighbours, splits, and
-        full conditionals for about n/K points, tuned during warm-up); "split-merge" (50 SAMS and 50 RGSM proposals with
-        the nearest launch, and a Gibbs scan, a sweep); "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm" (the
-        move once, and a Gibbs scan); "gibbs" (the scan alone);
+        "lss" (locality-sensitive sampling: cuts by neighbourhoods, a hashed Gibbs offer to every point, merges of hashed
+        neighbours, splits, and full conditionals for about n/K points, tuned during warm-up); "split-merge" (50 SAMS and 50
+        RGSM proposals with the nearest launch, and a Gibbs scan, a sweep); "sams", "rgsm", "sdds", "random-split-merge",
+        "lshsm", "minsm" (the move once, and a Gibbs scan); "gibbs" (the scan alone);
         "published-lshsm", "published-minsm" (100 proposals as the paper prints them: not exact); one move; or a list.
     owner : str
         Who asks, for the error message.
