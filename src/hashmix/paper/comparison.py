@@ -152,7 +152,7 @@ def _why(line: Line, theirs: float) -> str:
         return "as printed, its acceptance ratio belongs to no posterior, and where it ends depends on the ratio's errors"
     if line.nmi is not None and line.nmi > theirs:
         return "our data may be easier than the paper's: it does not say how far apart its Gaussians are, or what its topics"
-    return "it is still on its way when its time is over: proposals alone, without a Gibbs scan, move no single row"
+    return "it is still on its way when its time is over"
 
 
 def claims(lines: list[Line], settings: dict[str, Any]) -> list[str]:

@@ -187,7 +187,7 @@ def _texts(lines: list[Line], settings: dict[str, Any]) -> dict[str, list[str]]:
     scan = (
         "A Gibbs scan follows every sweep of proposals."
         if settings["gibbs"]
-        else "There is no Gibbs scan but in hashmix's own schedule."
+        else "There is no Gibbs scan over all clusters but in hashmix's own schedule."
     )
     made_of = [f"{name}: {each['about']}." for name, each in settings["about"].items()]
     made_of += [f"{name} was left out: {reason}" for name, reason in settings.get("left_out", {}).items()]
@@ -199,8 +199,9 @@ def _texts(lines: list[Line], settings: dict[str, Any]) -> dict[str, list[str]]:
             "The exact samplers draw from the posterior under a Dirichlet process with concentration 1, and all log joints are "
             "under it. LSHSM and MinSM as printed have acceptance ratios of likelihoods alone, so they run without a prior; "
             "what they draw from is no posterior. Settings are the paper's: 10 bits and 10 tables for LSHSM, 1 and 1 for "
-            "MinSM, 5 scans for RGSM; the exact ones draw fresh hash functions every ten sweeps. NMI and accuracy are of the "
-            "last state of a chain; numbers are medians over seeds.",
+            "MinSM, 5 scans for RGSM; the exact ones draw fresh hash functions now and then, and exact MinSM lets the rows of "
+            "two clusters that meet in a bucket choose anew between the two. NMI and accuracy are of the last state of a "
+            "chain; numbers are medians over seeds.",
             *made_of,
         ],
         "How soon": claims(lines, settings),
