@@ -105,7 +105,20 @@ def test_lshsm_as_a_whole():
 
 
 def test_minsm_as_a_whole():
-    assert_invariant(hm.moves.MinSM(1, 1), ROWS[:3], DIAGONAL, PRIORS[1])
+    # Part by part: all paths through five of them, one after another, are too many.
+    P = np.eye(len(partitions(4)))
+    for part in hm.moves.MinSM(1, 1).parts:
+        P = P @ assert_invariant(part, ROWS[:4], DIAGONAL, PRIORS[1])
+    assert (np.linalg.matrix_power(P, 4) > 0.0).all()
+
+
+def test_parts_of_a_composite_have_rates(monkeypatch):
+    applied = []
+    monkeypatch.setattr(Move, "apply", lambda part, state, rng, times, stop: applied.append(times) or new_counts())
+    for times, expected in ((20, [20, 60, 20, 2, 2]), (1, [1, 3, 1, 1, 1])):
+        applied.clear()
+        hm.moves.MinSM().apply(None, None, times)
+        assert applied == expected
 
 
 def test_a_composite_resumes_where_it_stopped():

@@ -10,7 +10,7 @@ from hashmix import testing
 from hashmix.moves.anchored import commit_merge, commit_split, merge_bound, split_gain
 from hashmix.moves.restricted import (
     COINS,
-    SCANS_FROM_BUCKET,
+    SCANS_FROM_BUCKETS,
     SCANS_FROM_COINS,
     SCANS_FROM_NEAREST,
     SEQUENTIAL,
@@ -31,7 +31,7 @@ LAWS = [
     Law(SEQUENTIAL),
     Law(SCANS_FROM_COINS, 2),
     Law(SCANS_FROM_NEAREST, 1),
-    Law(SCANS_FROM_BUCKET, 0, BUCKETS),
+    Law(SCANS_FROM_BUCKETS, 0, BUCKETS),
     Law(URN),
 ]
 ROWS = np.random.default_rng(3).normal(size=(9, 2)) * [1.0, 2.0]

@@ -81,7 +81,7 @@ class WordOrders:
     >>> X = csr_matrix([[1, 2, 0, 0], [0, 0, 2, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
     >>> order, words = WordOrders(as_hashable(X, "WordOrders"), key=0, n_jobs=1).order(0)
     >>> order.tolist(), words.tolist()
-    ([0, 2, 1, 3], [1, 1, 2, 2])
+    ([0, 2, 1, 3], [1, 1, 2, 3])
     """
 
     def __init__(self, rows: SparseRows, key: int, n_jobs: int) -> None:
