@@ -20,8 +20,9 @@ KINDS = {
     "UrnMerge": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None),
     "UrnMerge, minhash": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None, family="minhash"),
     "DissimilarSplit": lambda *shape: hm.moves.DissimilarSplit(*shape, refresh=None),
-    "BucketSplit": lambda *shape: hm.moves.BucketSplit(*shape, refresh=None),
-    "BucketSplit, signs": lambda *shape: hm.moves.BucketSplit(*shape, refresh=None, family="sign-projection"),
+    # Coins for buckets multiply its paths: three tables stand for many.
+    "BucketSplit": lambda bits, tables: hm.moves.BucketSplit(bits, min(tables, 3), refresh=None),
+    "BucketSplit, signs": lambda bits, tables: hm.moves.BucketSplit(bits, min(tables, 3), None, "sign-projection"),
     "BucketCut": lambda *shape: hm.moves.BucketCut(*shape, refresh=None),
     "UrnMerge, neighbours": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None, family="neighbours"),
     "NeighbourMerge": lambda *shape: hm.moves.NeighbourMerge(*shape),
