@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numba
 import numpy as np
 import pytest
 
 import hashmix as hm
 from hashmix.hashing.chain_tables import ChainTables
+from hashmix.hashing.tables import TableArrays
 from hashmix.moves.contract import Move, new_counts
 from hashmix.rng import integer, stream
 from hashmix.state import State
 from hashmix.testing import partitions
 from tests.conftest import COMPONENTS, DIAGONAL, PRIORS, OneOffer, name
+from tests.truth.test_counts import BERNOULLI, MULTINOMIAL, rows_for
 from tests.truth.test_transition_matrices import DUPLICATES, ROWS, assert_invariant
 
 SHAPES = [(1, 1), (10, 1), (1, 10), (10, 10)]
@@ -26,7 +30,6 @@ KINDS = {
     "BucketCut": lambda *shape: hm.moves.BucketCut(*shape, refresh=None),
     "UrnMerge, neighbours": lambda *shape: hm.moves.UrnMerge(*shape, refresh=None, family="neighbours"),
     "NeighbourMerge": lambda *shape: hm.moves.NeighbourMerge(*shape),
-    "BucketCut, neighbours": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="neighbours", hops=3),
     "Exchange": lambda *shape: hm.moves.Exchange(*shape, refresh=None),
     "Exchange, neighbours": lambda *shape: hm.moves.Exchange(*shape, refresh=None, family="neighbours"),
     "BucketCut, signs": lambda *shape: hm.moves.BucketCut(*shape, refresh=None, family="sign-projection"),
@@ -50,10 +53,35 @@ def test_tables_of_the_shapes_above_have_empty_and_shared_buckets():
     assert min(mates[10]) == 0 < max(mates[1])
 
 
+class CutByGivenLists(hm.moves.BucketCut):
+    """Cuts by short lists of neighbours: those of a few rows would be all others, which cut nothing."""
+
+    LISTS = np.array([[0, 1], [1, 2], [2, 1], [3, 4], [4, 0]], np.int32)
+
+    def tables(self, state):
+        n = len(self.LISTS)
+        begins = np.arange(n + 1, dtype=np.int64) * 2
+        return SimpleNamespace(
+            arrays=TableArrays(np.arange(n, dtype=np.int32)[:, None], begins, self.LISTS.ravel(), np.empty(0, np.int32))
+        )
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
+def test_cuts_by_overlapping_neighbourhoods(component, hops):
+    P = assert_invariant(CutByGivenLists(hops=hops), ROWS, component, PRIORS[1])
+    from_one_cluster = [labels for labels, p in zip(partitions(5), P[0], strict=True) if p > 0.0 and max(labels) > 0]
+    # By hand: how many cuts such neighbourhoods make of all rows, a set and its complement being one.
+    expected = {1: 4, 2: 5, 3: 7}[hops]
+    assert len(from_one_cluster) == expected
+    assert all(max(labels) == 1 for labels in from_one_cluster)
+
+
+@pytest.mark.parametrize("component", [*COMPONENTS, MULTINOMIAL, BERNOULLI], ids=name)
 def test_exchange(component):
+    rows = ROWS[:4] if component in COMPONENTS else rows_for(component)
     for prior in PRIORS:
-        P = assert_invariant(hm.moves.Exchange(1, 2), ROWS[:4], component, prior)
+        P = assert_invariant(hm.moves.Exchange(1, 2), rows, component, prior)
         k = np.array([max(labels) + 1 for labels in partitions(4)])
         assert (P[k[:, None] != k[None, :]] == 0.0).all()  # it keeps their number
         between = (k > 1) & (k < 4)

@@ -41,20 +41,21 @@ def _gather_bucket(scratch, tables, u, t, hops):
     points[0] = u
     m = 1
     for _ in range(hops):
-        for fresh in range(2):  # forget who was met, in a proposal before; then meet
-            before = m
-            for k in range(before):
-                met[points[k]] = 1
-            for k in range(before):
-                bucket = tables.buckets[points[k], t]
-                for place in range(tables.begins[bucket], tables.begins[bucket + 1]):
-                    i = tables.order[place]
-                    if fresh == 0:
-                        met[i] = 0
-                    elif met[i] == 0:
-                        met[i] = 1
-                        points[m] = i
-                        m += 1
+        before = m
+        for k in range(before):
+            bucket = tables.buckets[points[k], t]
+            for place in range(tables.begins[bucket], tables.begins[bucket + 1]):
+                met[tables.order[place]] = 0  # whatever a proposal before this one left there
+        for k in range(before):
+            met[points[k]] = 1
+        for k in range(before):
+            bucket = tables.buckets[points[k], t]
+            for place in range(tables.begins[bucket], tables.begins[bucket + 1]):
+                i = tables.order[place]
+                if met[i] == 0:
+                    met[i] = 1
+                    points[m] = i
+                    m += 1
     return m
 
 
@@ -149,9 +150,8 @@ def run_bucket_cut(rng, tables, hops, arrays, target, begin, end, counts):
 class BucketCut(HashedMove):
     """Cut a cluster by the hash bucket of one of its points; or merge it with a cluster that the bucket does not touch.
 
-    A cut costs what the bucket holds, whatever the size of the cluster.
-
-    Given the bucket the cut is certain, so its probability is 1. Identical rows are never parted: not enough alone.
+    A cut costs what the bucket holds, whatever the size of the cluster. Given the bucket it is certain, so its probability
+    is 1. Identical rows are never parted by hash tables: not enough alone.
 
     Parameters
     ----------

@@ -41,7 +41,8 @@ def run_exchange(rng, anchors, arrays, target, begin, end, counts):
             continue
         m = gather(arrays, first, second, u, v)
         if bernoulli(rng, 0.5):  # forwards or backwards: each is the other's way back
-            points[:m] = points[:m][::-1].copy()
+            for j in range(m // 2):
+                points[j], points[m - 1 - j] = points[m - 1 - j], points[j]
         for j in range(m):
             sides[j] = 0 if partition.labels[points[j]] == first else 1
         restricted_scan(rng, arrays, target, u, first, second, m, False)
