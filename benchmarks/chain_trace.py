@@ -6,17 +6,17 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+from hashmix.run.first_states import first_states
 from sklearn.metrics import normalized_mutual_info_score
 
 import hashmix as hm
-from hashmix.chain import Chain
 from hashmix.components import prepare
-from hashmix.first_states import first_states
+from hashmix.core.rng import chain_keys
 from hashmix.moves import default_prior, resolve_moves
 from hashmix.posterior import Posterior
 from hashmix.priors import resolve_prior
-from hashmix.rng import chain_keys
-from hashmix.starts import check_starts
+from hashmix.run.chain import Chain
+from hashmix.run.starts import check_starts
 
 #: Rows of the run that compiles.
 FEW = 2000

@@ -4,7 +4,7 @@
 
 Every sampler starts from the same partition, one cluster, with the same fixed concentration and hyperparameters; ours also
 runs from its own start (init="auto"), and for a tenth of the time at most. Data: 100,000 rows of 32 columns in 500 diagonal
-Gaussian clusters, or a file: .npz with X and perhaps y, or anything hashmix.io reads. Prints one table, writes
+Gaussian clusters, or a file: .npz with X and perhaps y, or anything hashmix.data.readers reads. Prints one table, writes
 benchmarks/results/NAME.json and .png. In the table, "reached" is when a sampler first had the log joint it ended with, "ours"
 is when ours (from its own start) first had it, and the ratio is of these two. Seconds include hashing and the start;
 compiling and scoring are left out. The Gibbs update of one point counts as one proposal.
@@ -24,12 +24,12 @@ from report import shown, write_picture, write_results
 
 import hashmix as hm
 from hashmix.components import informative_columns, resolve_component
-from hashmix.io import read_table
+from hashmix.core.rng import stream
+from hashmix.core.validation import as_rows
+from hashmix.data.readers import read_table
 from hashmix.paper import make_mixture
 from hashmix.paper.measures import reached
-from hashmix.rng import stream
-from hashmix.state import State
-from hashmix.validation import as_rows
+from hashmix.partition.state import State
 
 BASELINES = ["minsm", "lshsm", "sams", "rgsm", "sdds", "split-merge", "gibbs"]
 FIXED = hm.priors.DirichletProcess(1.0)

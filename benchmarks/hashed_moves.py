@@ -19,15 +19,15 @@ import numpy as np
 from report import write_results
 
 import hashmix as hm
-from hashmix.compiling import borrowed
+from hashmix.core.compiling import borrowed
+from hashmix.core.rng import stream
+from hashmix.moves.allocation import URN, Law, fill_sides, gather, restricted_scan
 from hashmix.moves.anchored import run_anchored
 from hashmix.moves.anchors import SIMILAR, Anchors
 from hashmix.moves.contract import new_counts
-from hashmix.moves.restricted import URN, Law, fill_sides, gather, restricted_scan
 from hashmix.paper import make_mixture
-from hashmix.partition import spare
-from hashmix.rng import stream
-from hashmix.state import State
+from hashmix.partition.members import spare
+from hashmix.partition.state import State
 
 
 def worse(labels, k, seed=1):
@@ -77,8 +77,8 @@ def deal(arrays, target, slot):
     for j in range(m):
         arrays.scratch.sides[j] = j % 2
     for slot in (a, b):
-        arrays.table.sizes[slot] = 0
-        arrays.table.stats[slot] = 0.0
+        arrays.slots.sizes[slot] = 0
+        arrays.slots.stats[slot] = 0.0
     fill_sides(arrays, target, a, b, m)
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from report import write_results
 
 import hashmix as hm
-from hashmix.compiling import borrowed
 from hashmix.components.contract import clear
-from hashmix.moves.restricted import fill_sides, restricted_scan, toss_coins
-from hashmix.rng import stream
-from hashmix.state import State
+from hashmix.core.compiling import borrowed
+from hashmix.core.rng import stream
+from hashmix.moves.allocation import fill_sides, restricted_scan, toss_coins
+from hashmix.partition.state import State
 
 
 @numba.njit(nogil=True, error_model="numpy")
@@ -61,8 +61,8 @@ def naive_scan(X, sides, n, s, q, kappa, shape, mean, rate, uniforms):
 @numba.njit(nogil=True)
 def deal(rng, arrays, target, a, b, n):
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
-    clear(target.model, arrays.table, a)
-    clear(target.model, arrays.table, b)
+    clear(target.model, arrays.slots, a)
+    clear(target.model, arrays.slots, b)
     toss_coins(rng, arrays, n)
     fill_sides(arrays, target, a, b, n)
 

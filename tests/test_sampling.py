@@ -12,7 +12,7 @@ import pytest
 
 import hashmix as hm
 from hashmix.paper import make_mixture
-from hashmix.state import State
+from tests.shared import make_state
 
 
 def test_records_have_their_shapes_and_meaning(three_blobs):
@@ -24,7 +24,7 @@ def test_records_have_their_shapes_and_meaning(three_blobs):
     for c in range(2):
         for d in range(7):
             labels = posterior.labels[c, d]
-            state = State(X, component, prior, labels)
+            state = make_state(X, component, prior, labels)
             assert posterior.n_clusters[c, d] == labels.max() + 1 == state.n_clusters
             assert posterior.log_joint[c, d] == pytest.approx(state.log_joint(), rel=1e-9)
             assert posterior.log_likelihood[c, d] == pytest.approx(state.log_likelihood(), rel=1e-9)
@@ -195,7 +195,7 @@ def test_interrupt_returns_the_draws_so_far(three_blobs):
 
 def test_an_error_in_a_chain_is_raised(three_blobs):
     class Broken(hm.moves.Move):
-        def run_units(self, rng, state, begin, end, counts):
+        def run_units(self, rng, state, begin, end, tally):
             raise RuntimeError("broken on purpose")
 
     with pytest.raises(RuntimeError, match="broken on purpose"):
@@ -208,9 +208,9 @@ def test_data_are_not_copied():
         seen = []
 
         class Spy(hm.moves.Gibbs):
-            def run_units(self, rng, state, begin, end, counts, seen=seen):
+            def run_units(self, rng, state, begin, end, tally, seen=seen):
                 seen.append(state.target.data)
-                return super().run_units(rng, state, begin, end, counts)
+                return super().run_units(rng, state, begin, end, tally)
 
         hm.sample(X, moves=Spy(), n_draws=1)
         assert np.shares_memory(seen[0], X)

@@ -15,14 +15,30 @@ from typing import Any
 
 import numpy as np
 
+import hashmix
+from hashmix import components, moves, plot, priors
+from hashmix.components import COMPONENTS, resolve_component
+from hashmix.core.compiling import cache_folder
+from hashmix.core.files import write_atomically
+from hashmix.core.progress import can_show, counting_bar
+from hashmix.data.readers import formats_help, read_table
+from hashmix.estimator import SplitMergeMixture
+from hashmix.moves import SCHEDULES
+from hashmix.paper.command import run as run_paper
+from hashmix.paper.downloads import download
+from hashmix.posterior import Posterior
+from hashmix.posterior.run_folder import read_about
+from hashmix.priors import PRIORS
+from hashmix.sampling import sample
+
 __all__ = ["main"]
 
-#: Clusters of counts whose words are printed.
+#: Number of clusters whose words are printed.
 _SHOWN = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status.
+    """Run the command line; return the exit status.
 
     Examples
     --------
@@ -30,8 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     >>> main(["fit", "no-such-file.csv"])
     2
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: print(f"hashmix: {message}", file=sys.stderr)
@@ -45,33 +60,26 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from importlib.metadata import version
-
     parser = argparse.ArgumentParser(prog="hashmix", description="Bayesian clustering with an unknown number of clusters.")
-    parser.add_argument("--version", action="version", version=f"hashmix {version('hashmix')}")
+    parser.add_argument("--version", action="version", version=f"hashmix {hashmix.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (_add_fit, _add_resume, _add_report, _add_paper, _add_data, _add_warmup):
+        add(commands)
+    return parser
 
+
+def _add_fit(commands: Any) -> None:
     fit = commands.add_parser("fit", help="cluster the rows of a file")
-    fit.add_argument("data", metavar="DATA", help=".csv, .npy, .npz, .parquet; sparse: .npz, .svmlight, .mtx, docword.*")
-    fit.add_argument("-o", "--out", metavar="FOLDER", help="where results go (default: DATA's name with -clusters)")
+    fit.add_argument("data", metavar="DATA", help=formats_help())
+    fit.add_argument("-o", "--out", metavar="FOLDER", help="folder for results (default: DATA's name with -clusters)")
     fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
-    fit.add_argument(
-        "--component", default="auto", help="auto (default), gaussian, gaussian-full, multinomial, bernoulli, poisson"
-    )
-    fit.add_argument(
-        "--prior",
-        default="auto",
-        help="dirichlet-process (default), pitman-yor, mixture-of-finite-mixtures, flat",
-    )
-    fit.add_argument(
-        "--moves",
-        default="lss",
-        help="lss (default), split-merge, sams, rgsm, sdds, random-split-merge, lshsm, minsm, gibbs; published-lshsm, "
-        "published-minsm (as printed in the paper: not exact)",
-    )
+    for name, registry, default in (("component", COMPONENTS, "auto"), ("prior", PRIORS, "auto"), ("moves", SCHEDULES, "lss")):
+        special = [] if default in registry else [default]
+        choices = ", ".join([*special, *registry.names])
+        fit.add_argument(f"--{name}", default=default, metavar="NAME", help=f"{choices} (default: {default})")
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
-    fit.add_argument("--draws", type=int, default=100, help="draws of each chain (default: 100)")
-    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 50 to 400, by rows)")
+    fit.add_argument("--draws", type=int, default=100, help="draws per chain (default: 100)")
+    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 50 to 400, by number of rows)")
     fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
     fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
     fit.add_argument("--max-seconds", type=float, help="stop sampling after this time")
@@ -79,20 +87,26 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--quiet", action="store_true", help="no progress bar")
     fit.set_defaults(run=_fit)
 
-    resume = commands.add_parser("resume", help="go on with a fit that was stopped or killed")
+
+def _add_resume(commands: Any) -> None:
+    resume = commands.add_parser("resume", help="resume a fit that was stopped or killed")
     resume.add_argument("run_folder", metavar="RUN", help="the folder of hashmix fit --out")
-    resume.add_argument("--draws", type=int, help="draws of each chain, if there are to be more")
+    resume.add_argument("--draws", type=int, help="draws per chain, to extend the run")
     resume.add_argument("--max-seconds", type=float, help="stop sampling after this time")
     resume.add_argument("--quiet", action="store_true", help="no progress bar")
     resume.set_defaults(run=_resume)
 
-    report = commands.add_parser("report", help="write one page about a run, finished or not")
+
+def _add_report(commands: Any) -> None:
+    report = commands.add_parser("report", help="write a one-page report on a run, finished or not")
     report.add_argument("run_folder", metavar="RUN", help="the folder of hashmix fit --out, or any run_dir")
-    report.add_argument("-o", "--out", metavar="FILE", help="where to (default: RUN/report.html)")
+    report.add_argument("-o", "--out", metavar="FILE", help="file to write (default: RUN/report.html)")
     report.set_defaults(run=_report)
 
-    paper = commands.add_parser("paper", help="the comparison of split-merge samplers that hashmix grew from, run again")
-    paper.add_argument("-o", "--out", default="paper", metavar="FOLDER", help="where results go (default: paper)")
+
+def _add_paper(commands: Any) -> None:
+    paper = commands.add_parser("paper", help="rerun the comparison of split-merge samplers that hashmix grew from")
+    paper.add_argument("-o", "--out", default="paper", metavar="FOLDER", help="folder for results (default: paper)")
     paper.add_argument("--quick", action="store_true", help="S1, S2 and S3 only, for seconds instead of minutes")
     paper.add_argument("--only", metavar="A,B,…", help="data sets: S1, S2, S3, KDD, PubMed")
     paper.add_argument(
@@ -100,49 +114,41 @@ def _parser() -> argparse.ArgumentParser:
         metavar="A,B,…",
         help="samplers: rgsm, sdds, published-lshsm, published-minsm, lshsm, minsm, lss, lss-start",
     )
-    paper.add_argument("--data", metavar="FOLDER", help="where KDD and PubMed files are")
+    paper.add_argument("--data", metavar="FOLDER", help="folder of the KDD and PubMed files")
     paper.add_argument("--kdd", metavar="FILE", help="bio_train.dat, KDDCUP04Bio.txt or an .npz with X")
     paper.add_argument("--pubmed", metavar="FILE", help="docword.pubmed.txt[.gz] or a sparse .npz")
-    paper.add_argument("--documents", type=int, metavar="N", help="so many documents only (stand-in: 100,000)")
-    paper.add_argument("--seconds", type=float, help="for each chain (default: 5, 15, 30; 300 on KDD and PubMed)")
-    paper.add_argument("--seeds", type=int, default=3, help="chains of each sampler (default: 3)")
-    paper.add_argument("--jobs", type=int, default=1, help="chains at a time, which then disturb each other (default: 1)")
+    paper.add_argument("--documents", type=int, metavar="N", help="use this many documents only (stand-in: 100,000)")
+    paper.add_argument("--seconds", type=float, help="seconds per chain (default: 5, 15, 30; 300 on KDD and PubMed)")
+    paper.add_argument("--seeds", type=int, default=3, help="chains per sampler (default: 3)")
+    paper.add_argument("--jobs", type=int, default=1, help="chains at a time; they slow each other down (default: 1)")
     paper.add_argument("--gibbs", action="store_true", help="a Gibbs scan after every sweep of proposals")
     paper.add_argument("--quiet", action="store_true", help="no progress")
-    paper.set_defaults(run=_paper)
+    paper.set_defaults(run=run_paper)
 
-    data = commands.add_parser("data", help="download a data set of the paper, and check it ever after")
+
+def _add_data(commands: Any) -> None:
+    data = commands.add_parser("data", help="download a data set of the paper; its checksum is verified on later use")
     data.add_argument("name", metavar="NAME", help="kdd or pubmed")
-    data.add_argument("--to", default="data", metavar="FOLDER", help="where to (default: data)")
+    data.add_argument("--to", default="data", metavar="FOLDER", help="folder to download to (default: data)")
     data.add_argument("--quiet", action="store_true", help="no progress bar")
     data.set_defaults(run=_data)
 
-    warmup = commands.add_parser("warmup", help="compile and cache every kernel, so that the first fit is quick")
+
+def _add_warmup(commands: Any) -> None:
+    warmup = commands.add_parser("warmup", help="compile and cache the kernels, so that the first fit is quick")
     warmup.set_defaults(run=_warmup)
-    return parser
 
 
 # ---- hashmix fit ---------------------------------------------------------------------------------------------------------
 
 
-#: Settings of a fit that resuming it needs, kept in the folder.
+#: Settings of a fit that are needed to resume it, stored in its folder.
 _KEPT = ("data", "columns", "component", "prior", "moves", "init", "draws", "warmup", "thin", "chains", "seed")
 
 
 def _read(options: argparse.Namespace, show: bool) -> tuple[Any, list[str]]:
     """The data and the names of its columns."""
-    from hashmix.io import read_docword, read_table
-    from hashmix.io.sparse_readers import is_docword
-    from hashmix.validation import as_rows
-
-    columns = options.columns.split(",") if options.columns else None
-    if is_docword(Path(options.data)) and columns is None:
-        X, names = read_docword(options.data, progress=show)
-    else:
-        X, names = read_table(options.data, columns)
-    if not hasattr(X, "tocsr"):
-        X = as_rows(X, "hashmix fit")  # says where a value is not finite
-    return X, names
+    return read_table(options.data, options.columns.split(",") if options.columns else None, progress=show)
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -164,9 +170,6 @@ def _kept_settings(folder: Path) -> dict[str, Any]:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from hashmix.posterior import Posterior
-    from hashmix.runs import fingerprint, read_about
-
     folder = Path(options.run_folder)
     posterior = Posterior.load(folder)
     X = names = None
@@ -175,13 +178,12 @@ def _report(options: argparse.Namespace) -> int:
         fit = argparse.Namespace(**_kept_settings(folder))
         title = Path(fit.data).name
         if Path(fit.data).is_file():
-            from hashmix.components import prepare
-
             X, names = _read(fit, False)
-            if fingerprint(prepare(fit.component, X, "hashmix report")[1]) != read_about(folder)["data"]:
+            rows = resolve_component(fit.component, X, "hashmix report").rows
+            if rows.fingerprint() != read_about(folder)["data"]:
                 raise ValueError(f"{fit.data} is no longer the data of this run.")
         else:
-            print(f"hashmix: {fit.data} is not there: a report without the data.", file=sys.stderr)
+            print(f"hashmix: {fit.data} does not exist: the report is written without the data.", file=sys.stderr)
     path = Path(options.out) if options.out else folder / "report.html"
     posterior.report(path, X, names, title=title)
     print(f"wrote {path}")
@@ -189,17 +191,10 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from hashmix.files import write_atomically
-    from hashmix.mixture import SplitMergeMixture
-    from hashmix.progress import can_show
-
     show = not options.quiet and can_show()
     X, names = _read(options, show)
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")
-    if not folder.resolve().parent.is_dir():
-        raise ValueError(f"--out must be inside an existing folder. Got {str(folder)!r} instead.")
+    _check_folder(folder)
     model = SplitMergeMixture(
         component=options.component,
         prior=options.prior,
@@ -231,16 +226,28 @@ def _fit(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - begin
     summary = _summary(model, options.data, X, names, seconds)
     written = _write(folder, model, X, names, summary, Path(options.data).name)
+    _print_result(model, X, summary, seconds)
+    print(f"wrote {', '.join(written)} to {folder}")
+    return 0
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--out must be a folder. Got the file {str(folder)!r} instead.")
+    if not folder.resolve().parent.is_dir():
+        raise ValueError(f"--out must be inside an existing folder. Got {str(folder)!r} instead.")
+
+
+def _print_result(model: SplitMergeMixture, X: Any, summary: dict[str, Any], seconds: float) -> None:
     shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
-    print(f"{X.shape[0]} rows, {X.shape[1]} columns: {model.n_clusters_} clusters in {seconds:.1f} s")
+    found = "1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters"
+    print(f"{X.shape[0]} rows, {X.shape[1]} columns: {found} in {seconds:.1f} s")
     print(f"posterior of the number of clusters: {shares}")
     print(model.posterior_.verdict())
     for cluster in sorted(summary["clusters"], key=lambda cluster: -cluster["size"])[:_SHOWN]:
         if "top_words" in cluster:
             words = ", ".join(word["name"] for word in cluster["top_words"][:8])
             print(f"  {cluster['size']:7d} rows in cluster {cluster['label']}: {words}")
-    print(f"wrote {', '.join(written)} to {folder}")
-    return 0
 
 
 def _summary(model: Any, data: str, X: Any, names: list[str], seconds: float) -> dict[str, Any]:
@@ -249,7 +256,7 @@ def _summary(model: Any, data: str, X: Any, names: list[str], seconds: float) ->
         "verdict": posterior.verdict(),
         "data": Path(data).name,
         "n_rows": len(model.labels_),
-        **({"columns": names} if hasattr(model, "means_") else {"n_columns": len(names)}),
+        **({"n_columns": len(names)} if model.component_.has_words else {"columns": names}),
         "n_clusters": model.n_clusters_,
         "n_clusters_probabilities": {str(k): p for k, p in posterior.n_clusters_probabilities().items()},
         "seconds": round(seconds, 3),
@@ -266,13 +273,14 @@ def _summary(model: Any, data: str, X: Any, names: list[str], seconds: float) ->
 
 
 def _clusters(model: Any, X: Any, names: list[str]) -> list[dict[str, Any]]:
-    """What there is to say about each cluster: its mean, or its words and the rows that stand for it."""
+    """Size and weight of each cluster, and what its component can say of it: its mean, its words, typical rows."""
     sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
     weights = model.weights_.tolist()
     out: list[dict[str, Any]] = [{"label": c, "size": int(sizes[c]), "weight": weights[c]} for c in range(model.n_clusters_)]
-    if hasattr(model, "means_"):
+    if model.component_.has_means:
         for cluster, mean in zip(out, model.means_, strict=True):
             cluster["mean"] = mean.tolist()
+    if not model.component_.has_words:
         return out
     by_lift = model.top_words(10, "lift", names)
     rows = model.representatives(X)
@@ -288,12 +296,12 @@ def _plain(value: Any) -> float | int:
 
 
 def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    """JSON has no NaN: a diagnostic that does not exist is null."""
+    """Replace NaN by None: JSON has no NaN, and a diagnostic that does not exist is null."""
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any], title: str) -> list[str]:
-    """Write all results beside the folder first, then move them in: never half a result."""
+    """Write all results to a temporary folder first, then move them: results are never incomplete."""
     temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
     try:
         lines = "".join(f"{row},{label}\n" for row, label in enumerate(model.labels_))
@@ -310,58 +318,41 @@ def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str
 
 
 def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str) -> None:
-    """Pictures, and the report, which has some too."""
+    """Write the plots, and the report, which also has plots."""
     try:
         import matplotlib
     except ImportError:
-        print("hashmix: no pictures, for these need matplotlib: pip install 'hashmix[plots]'.", file=sys.stderr)
+        print("hashmix: plots skipped: matplotlib is not installed (pip install 'hashmix[plots]').", file=sys.stderr)
         return
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from hashmix import plot
-
     axes = plot.trace(model.posterior_)
     axes[0].figure.savefig(folder / "trace.png", dpi=120)
-    if hasattr(model, "means_"):
-        ax = plot.clusters(X, model.labels_)
-        ax.set_title(f"{model.n_clusters_} clusters")
-        ax.figure.savefig(folder / "clusters.png", dpi=120)
-    else:
+    if model.component_.has_words:
         axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
         axes[0].figure.savefig(folder / "words.png", dpi=120)
+    else:
+        ax = plot.clusters(np.asarray(X), model.labels_)
+        ax.set_title("1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters")
+        ax.figure.savefig(folder / "clusters.png", dpi=120)
     plt.close("all")
     try:
         model.posterior_.report(folder / "report.html", X, names, model.labels_, title)
     except ImportError as error:
-        print(f"hashmix: no report: {error}", file=sys.stderr)
+        print(f"hashmix: report skipped: {error}", file=sys.stderr)
 
 
-# ---- hashmix paper and hashmix data ------------------------------------------------------------------------------------------
-
-
-def _paper(options: argparse.Namespace) -> int:
-    from hashmix.paper.command import run
-
-    return run(options)
+# ---- hashmix data and hashmix warmup ---------------------------------------------------------------------------------------
 
 
 def _data(options: argparse.Namespace) -> int:
-    from hashmix.paper.downloads import download
-    from hashmix.progress import can_show
-
     for path in download(options.name, options.to, show=not options.quiet and can_show()):
         print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 as in SHA256SUMS")
     return 0
 
 
-# ---- hashmix warmup ------------------------------------------------------------------------------------------------------
-
-
 def _warmup(options: argparse.Namespace) -> int:
-    from hashmix import components, moves, sample
-    from hashmix.compiling import cache_folder
-
     kernels = [
         (family, move, dtype)
         for dtype in (np.float64, np.float32)
@@ -369,17 +360,12 @@ def _warmup(options: argparse.Namespace) -> int:
         for move in (moves.Gibbs(), moves.SAMS(), moves.SDDS(), moves.LSHSM(), moves.MinSM())
     ]
     rows = np.random.default_rng(0).normal(size=(20, 2))
-    try:
-        from tqdm import tqdm
-
-        kernels = tqdm(kernels, unit="kernel", disable=not sys.stderr.isatty())
-    except ImportError:
-        pass
-    for family, move, dtype in kernels:
-        X = rows.astype(dtype)
-        component = components.resolve_component(family, X)
-        posterior = sample(X, component, moves=move, n_draws=2, init="auto", random_state=0)
-        posterior.point_estimate()
+    with counting_bar("kernels", " kernels", can_show(), len(kernels)) as show:
+        for family, move, dtype in kernels:
+            X = rows.astype(dtype)
+            component = components.resolve_component(family, X).component
+            sample(X, component, priors.DirichletProcess(1.0), move, n_draws=2, init="auto", random_state=0).point_estimate()
+            show(1)
     folder = cache_folder()
     print(f"kernels are cached in {folder}" if folder else "kernels are not cached (HASHMIX_CACHE=0, or no writable folder)")
     return 0

@@ -1,17 +1,18 @@
-"""Pictures of a posterior and of a partition, with matplotlib. Functions take ``ax`` and return axes."""
+"""Plots of a posterior and of a partition, with matplotlib. Functions take ``ax`` and return axes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hashmix.posterior import Posterior
-from hashmix.words import Word
+if TYPE_CHECKING:
+    from hashmix.posterior import Posterior
+    from hashmix.posterior.describe.words import Word
 
 __all__ = ["ClusterDisplay", "clusters", "co_clustering", "moves", "n_clusters", "sizes", "trace", "words"]
 
-# Paul Tol's colour-blind safe sets, cycled with changing markers when there are more clusters than colours.
+# Paul Tol's colour-blind safe sets; with more clusters than colours, these repeat with other markers.
 _COLOURS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#EE7733", "#009988", "#332288", "#882255"]
 _MARKERS = ["o", "s", "^", "D", "v", "P"]
 
@@ -26,6 +27,11 @@ def _pyplot() -> Any:
 
 def trace(posterior: Posterior, axes: Any = None) -> Any:
     """Number of clusters and log joint of every draw, one line per chain; returns both axes.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    axes : two matplotlib axes, optional
 
     Examples
     --------
@@ -50,8 +56,17 @@ def trace(posterior: Posterior, axes: Any = None) -> Any:
 def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int = 20_000) -> Any:
     """Scatter of the rows on their first two principal components, coloured by cluster; returns the axes.
 
-    Two columns are shown as they are. Columns of different units are scaled to unit variance first. With more than
-    ``max_points`` rows, an evenly spaced selection is drawn.
+    Two columns are shown as they are; more columns are first scaled to unit variance, and blanks (NaN) replaced by the column's
+    mean.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    labels : int array of shape (n_samples,)
+        Cluster of each row.
+    ax : matplotlib axes, optional
+    max_points : int, default=20_000
+        If there are more rows, an evenly spaced selection of so many is drawn.
 
     Examples
     --------
@@ -87,7 +102,7 @@ def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int 
 
 
 def n_clusters(posterior: Posterior, ax: Any = None) -> Any:
-    """The posterior of the number of clusters as bars, in bins where there are many values; returns the axes.
+    """The posterior of the number of clusters as bars, in bins if there are many values; returns the axes.
 
     Examples
     --------
@@ -107,7 +122,7 @@ def n_clusters(posterior: Posterior, ax: Any = None) -> Any:
 
 
 def sizes(labels: Any, ax: Any = None) -> Any:
-    """Sizes of the clusters of a partition, the largest first: bars, or a line where there are many; returns the axes.
+    """Sizes of the clusters of a partition, the largest first: bars, or a line if there are many; returns the axes.
 
     Examples
     --------
@@ -131,18 +146,18 @@ def sizes(labels: Any, ax: Any = None) -> Any:
 
 
 def co_clustering(posterior: Posterior, rows: Any = 200, labels: Any = None, ax: Any = None, seed: int = 0) -> Any:
-    """How often two rows are in one cluster, for some rows, ordered by the clusters of a partition; returns the axes.
+    """How often two rows are in the same cluster, for some rows, ordered by the clusters of a partition; returns the axes.
 
     Parameters
     ----------
     posterior : Posterior
     rows : int or array of int, default=200
-        Which rows, or how many at random.
+        The rows, or how many to choose at random.
     labels : array of shape (n_samples,), optional
-        What they are ordered by; the point estimate, by default.
+        The partition they are ordered by; the point estimate by default.
     ax : matplotlib axes, optional
     seed : int, default=0
-        For choosing rows.
+        Seed of the choice.
 
     Examples
     --------
@@ -164,7 +179,7 @@ def co_clustering(posterior: Posterior, rows: Any = 200, labels: Any = None, ax:
 
 
 def moves(posterior: Posterior, ax: Any = None) -> Any:
-    """How often each move's proposals were accepted, and the seconds it took; returns the axes.
+    """How often the proposals of each move were accepted, and how long it took; returns the axes.
 
     Examples
     --------
@@ -186,12 +201,18 @@ def moves(posterior: Posterior, ax: Any = None) -> Any:
 
 
 class ClusterDisplay:
-    """A map of clusters in the manner of scikit-learn's displays.
+    """A map of clusters, in the manner of scikit-learn's displays.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    labels : int array of shape (n_samples,)
+        Cluster of each row.
 
     Attributes
     ----------
     ax_, figure_ :
-        Where it was drawn.
+        The matplotlib axes and figure it was drawn on.
 
     Examples
     --------
@@ -206,7 +227,7 @@ class ClusterDisplay:
         self.X, self.labels = X, labels
 
     def plot(self, ax: Any = None) -> ClusterDisplay:
-        """Draw it; returns the display.
+        """Draw the map; returns the display.
 
         Examples
         --------
@@ -221,7 +242,7 @@ class ClusterDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, ax: Any = None) -> ClusterDisplay:
-        """The rows of X, coloured by the clusters they have in a fitted model (others than it was fitted on: by ``predict``).
+        """The rows of X, coloured by their clusters in a fitted model: ``labels_``, or ``predict`` for other numbers of rows.
 
         Examples
         --------
@@ -245,18 +266,18 @@ def _plain(ax: Any) -> Any:
 
 
 def words(top_words: list[list[Word]], sizes: np.ndarray, axes: Any = None, n_clusters: int = 12) -> Any:
-    """The top words of the largest clusters, a panel each: bars are probabilities, darker the higher the lift.
+    """The top words of the largest clusters, one panel per cluster: bars are probabilities, and darker for higher lift.
 
     Parameters
     ----------
     top_words : list of lists of Word
         As :meth:`SplitMergeMixture.top_words` returns them.
     sizes : array of shape (n_clusters,)
-        How many rows each cluster has.
+        Number of rows of each cluster.
     axes : array of axes, optional
-        One for each cluster to be shown.
+        One for each cluster to show.
     n_clusters : int, default=12
-        How many to show, if ``axes`` does not say.
+        Number of clusters to show if ``axes`` is not given.
 
     Examples
     --------
@@ -291,8 +312,12 @@ def words(top_words: list[list[Word]], sizes: np.ndarray, axes: Any = None, n_cl
 
 def _principal_components(X: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The chosen rows on the first two components of the standardised columns, and the share of variance of each."""
-    rows = np.asarray(X[shown], dtype=np.float64)
+    rows = np.array(X[shown], dtype=np.float64)
+    blank = np.isnan(rows)
+    rows[blank] = 0.0
+    rows -= rows.sum(axis=0) / np.maximum((~blank).sum(axis=0), 1)
+    rows[blank] = 0.0
     spread = rows.std(axis=0)
-    rows = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    rows /= np.where(spread > 0, spread, 1.0)
     values, vectors = np.linalg.eigh(rows.T @ rows)
     return rows @ vectors[:, [-1, -2]], values[[-1, -2]] / max(values.sum(), 1e-300)

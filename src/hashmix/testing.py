@@ -1,8 +1,8 @@
-"""Tools to prove a move right: every set partition, exact posteriors, exact transition matrices.
+"""Tools to prove a move correct: all set partitions, exact posteriors, exact transition matrices.
 
-A :class:`Script` takes the place of a random stream. It answers a kernel's questions (which integer, which way the coin,
-which category) from a list of choices and writes down how probable each answer was. Walking through all lists of
-choices visits every path through the *shipped, compiled* kernel with its exact probability, acceptance included.
+A :class:`Script` takes the place of a random stream. It answers a kernel's questions (which integer, which side of a coin,
+which category) from a list of choices, and records how probable each answer was. Going through all lists of choices visits
+every path through the *shipped, compiled* kernel with its exact probability, acceptance included.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from hashmix.compiling import implements
 from hashmix.components.contract import Component
+from hashmix.core.compiling import implements
+from hashmix.core.rng import bernoulli, categorical, height, integer
 from hashmix.moves.contract import Move
+from hashmix.partition.state import State
+from hashmix.partition.target import Target
 from hashmix.priors.contract import PartitionPrior, log_prior
-from hashmix.rng import bernoulli, categorical, height, integer
-from hashmix.state import State
 
 __all__ = ["Script", "exact_posterior", "partitions", "paths", "transition_matrix"]
 
@@ -26,7 +27,7 @@ _LONGEST = 4096
 
 
 class Script(NamedTuple):
-    """A generator that follows a script and records what it was asked."""
+    """A generator that follows a script and records the questions it was asked."""
 
     choices: np.ndarray  # which of the possible answers to give; 0 beyond the end
     options: np.ndarray  # how many answers were possible
@@ -98,7 +99,7 @@ def paths(run: Callable[[Script], Any]) -> Iterator[tuple[float, Any]]:
     Examples
     --------
     >>> import numba
-    >>> from hashmix.rng import integer
+    >>> from hashmix.core.rng import integer
     >>> from hashmix.testing import paths
     >>> @numba.njit
     ... def two_dice(rng):
@@ -147,24 +148,41 @@ def exact_posterior(X: Any, component: Component, prior: PartitionPrior) -> dict
     >>> max(posterior, key=posterior.get)
     (0, 0, 1)
     """
-    n = X.shape[0]
-    model = component.model(X)
-    table = prior.table(n, n, prior.start_concentration)
+    rows = component.rows(X)
+    n, model = rows.n_rows, component.model(rows)
+    weights = prior.weights(n, n, prior.start_concentration)
     log_p = []
     every = partitions(n)
     for labels in every:
         sizes = np.bincount(labels)
-        stats = component.statistics(model, X, np.array(labels), len(sizes))
-        log_p.append(log_prior(table, sizes) + component.log_marginals(model, stats).sum())
+        stats = component.statistics(model, rows, np.array(labels), len(sizes))
+        log_p.append(log_prior(weights, sizes) + component.log_marginals(model, stats).sum())
     p = np.exp(np.array(log_p) - logsumexp(log_p))
     return dict(zip(every, p.tolist(), strict=True))
 
 
-def transition_matrix(move: Move, X: Any, component: Component, prior: PartitionPrior, key: int = 0) -> np.ndarray:
-    """The exact transition matrix of one application of a move, over ``partitions(X.shape[0])``.
+class _Start:
+    """A state to start from again and again: its arrays are copied back, which is faster than building it."""
 
-    Every path through the compiled kernel is walked, so this is for 3 to 6 rows. The hash functions of a move that hashes
-    are those named by ``key``: an exact move is exact given any of them.
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._objects = state.partition, state.slots
+        self._arrays = [array for part in self._objects for array in part if isinstance(array, np.ndarray)]
+        self._copies = [array.copy() for array in self._arrays]
+
+    def again(self) -> State:
+        """The state as it was. Scratch buffers keep what the last path left there: it must not matter."""
+        self.state.partition, self.state.slots = self._objects
+        for array, copy in zip(self._arrays, self._copies, strict=True):
+            array[...] = copy
+        return self.state
+
+
+def transition_matrix(move: Move, X: Any, component: Component, prior: PartitionPrior, key: int = 0) -> np.ndarray:
+    """The exact transition matrix of one application of a move, over ``partitions(n_rows)``.
+
+    Every path through the compiled kernel is followed, so this is for 3 to 6 rows. ``key`` names the hash functions of a
+    move that hashes: an exact move is exact given any of them.
 
     Examples
     --------
@@ -177,15 +195,16 @@ def transition_matrix(move: Move, X: Any, component: Component, prior: Partition
     >>> bool(abs(pi @ P - pi).max() < 1e-12)
     True
     """
-    every = partitions(X.shape[0])
+    target = Target.of(X, component, prior)
+    every = partitions(target.rows.n_rows)
     index = {labels: i for i, labels in enumerate(every)}
-    model = component.model(X)
-    hashed = State(X, component, prior, every[0], model=model, key=key).hashed
+    hashed = State(target, every[0], key=key).hashed
     matrix = np.zeros((len(every), len(every)))
     for i, labels in enumerate(every):
+        start = _Start(State(target, labels, hashed))
 
-        def run(script: Script, labels: tuple[int, ...] = labels) -> int:
-            state = State(X, component, prior, labels, model=model, hashed=hashed)
+        def run(script: Script, start: _Start = start) -> int:
+            state = start.again()
             move.apply(state, script)
             return index[tuple(state.labels().tolist())]
 

@@ -26,9 +26,8 @@ from hashmix.components.contract import (
     take,
     unite,
 )
-from hashmix.components.sparse_table import SparseTable, change_count, count_of, leave_block, make_room
-from hashmix.state import State
-from tests.conftest import name
+from hashmix.components.counts.word_slots import WordSlots, change_count, count_of, leave_block, make_room
+from tests.shared import make_state, name
 
 D = 6
 MULTINOMIAL = hm.components.DirichletMultinomial([0.4, 0.7, 0.2, 0.4, 1.1, 3.0])
@@ -184,7 +183,7 @@ def _leave(table, slot):
 def test_table_of_words_is_a_table_of_words():
     """Random changes against a matrix, with slots that come and go and a pool that is moved."""
     rng = np.random.default_rng(0)
-    table, matrix = SparseTable.empty(8), np.zeros((8, 3000), np.int64)
+    table, matrix = WordSlots.empty(8), np.zeros((8, 3000), np.int64)
     for step in range(2000):
         if table.full:
             table = table.roomier()
@@ -208,8 +207,8 @@ def test_memory_follows_the_words_clusters_have():
     """A thousand clusters of a few words each over 100,000 words take megabytes, not 800."""
     rng = np.random.default_rng(0)
     X = csr_matrix((np.ones(20_000, int), (np.arange(20_000) // 10, rng.integers(0, 100_000, 20_000))), shape=(2000, 100_000))
-    state = State(X, hm.components.DirichletMultinomial(0.1), hm.priors.DirichletProcess(1.0), np.arange(2000) // 2)
-    assert state.table.entries.nbytes < 2_000_000
+    state = make_state(X, hm.components.DirichletMultinomial(0.1), hm.priors.DirichletProcess(1.0), np.arange(2000) // 2)
+    assert state.slots.entries.nbytes < 2_000_000
     state.check()
 
 
@@ -259,7 +258,7 @@ def test_updates_follow_the_posterior_on_a_grid(kind, seed):
     expected, square = p @ points, p @ points**2
 
     rng = np.random.default_rng([seed, 6])
-    state = State(X, component, hm.priors.DirichletProcess(1.0), LABELS)
+    state = make_state(X, component, hm.priors.DirichletProcess(1.0), LABELS)
     chain = np.empty((6000, len(axes)))
     for step in range(len(chain)):
         state.learn(rng)
@@ -321,10 +320,10 @@ def test_joint_law(kind, seed, monkeypatch):
     model, labels = hyperparameters(), partition()
     for step in range(3000):
         X = rows(model, labels)
-        state = State(X, component, prior, labels, model=model, key=step)
+        state = make_state(X, component, prior, labels, model=model, key=step)
         for m, move in enumerate(moves):
             move.apply(state, hm.rng.stream(seed, step, m), 2)
-        model = learner(state.model, state.table, state.partition.active[: state.n_clusters], rng)
+        model = learner(state.model, state.slots, state.partition.active[: state.n_clusters], rng)
         labels = state.labels()
         backward.append(summary(model, labels, X))
     forward, backward = np.array(forward), np.array(backward)

@@ -24,7 +24,7 @@ from hashmix.components.contract import (
     separate,
     unite,
 )
-from hashmix.validation import as_rows
+from hashmix.core.validation import as_rows
 
 D = 11  # not a multiple of 8: both ends of the products are exercised
 

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import gamma, kstest
 
 import hashmix as hm
-from hashmix.components.learning import Hyperprior, learn, slice_within
-from hashmix.state import State
-from tests.conftest import name
+from hashmix.components.gaussian.learning import Hyperprior, learn, slice_within
+from tests.shared import make_state, name
 
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2], [2.5, -0.5], [2.2, 0.1]])
 LABELS = np.array([0, 0, 1, 0, 2, 1, 1])
@@ -98,10 +97,10 @@ def test_joint_law(component, seed):
     model, labels = prior_draw(component, unit, rng), partition()
     for step in range(3000):
         X = rows(model, labels)
-        state = State(X, component, prior, labels, model=model, key=step)
+        state = make_state(X, component, prior, labels, model=model, key=step)
         for m, move in enumerate(moves):
             move.apply(state, hm.rng.stream(seed, step, m), 2)
-        model = learn(component, state.model, VAGUE, state.table.statistics(state.partition.active[: state.n_clusters]), rng)
+        model = learn(component, state.model, VAGUE, state.slots.statistics(state.partition.active[: state.n_clusters]), rng)
         labels = state.labels()
         backward.append(summary(model, labels, X))
     forward, backward = np.array(forward), np.array(backward)

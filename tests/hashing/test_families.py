@@ -1,4 +1,4 @@
-"""Hash functions collide as often as theory says, and a code depends on the row alone."""
+"""Collision probabilities agree with theory, and a code depends on the row alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import hashmix as hm
 from hashmix.hashing import SignProjection, WeightedMinHash, collision_probability, sign_collision_probability, sign_split
 
 N_HASHES = 100_000
-# Rows of unlike sums, with zeros, ties and one pair of equal rows.
+# Rows with different sums, with zeros, ties and one pair of equal rows.
 POSITIVE = np.array(
     [
         [1.0, 0.5, 0.0, 2.0, 0.0, 0.3],
@@ -23,7 +23,7 @@ SIGNED = np.array([[1.0, -0.5, 0.0, 2.0], [0.7, 0.5, -0.4, 1.0], [-1.0, -1.5, 0.
 
 
 def agrees(frequency, p, n=N_HASHES):
-    """Within 4 standard errors of a probability."""
+    """Whether a frequency is within 4 standard errors of a probability."""
     return abs(frequency - p) <= 4.0 * np.sqrt(p * (1.0 - p) / n) + 1e-12
 
 
@@ -147,6 +147,51 @@ def test_rows_of_zeros_share_a_code_of_their_own(method):
         assert (codes[:, [1, 3]] != 0).all()
 
 
+def dense_and_sparse(seed, n=300, d=6):
+    X = np.random.default_rng(seed).poisson(0.7, size=(n, d)).astype(np.float64)
+    return X, csr_matrix(X)
+
+
+def test_auto_standardises_dense_rows_and_weights_sparse_rows(seed):
+    X, sparse = dense_and_sparse(seed)
+    auto = SignProjection(8, 3, scale="auto", random_state=seed)
+    for rows, scale in ((X, True), (sparse, "idf")):
+        expected = SignProjection(8, 3, scale=scale, random_state=seed).fit(rows).codes(rows)
+        assert np.array_equal(auto.fit(rows).codes(rows), expected)
+        assert auto.scale_ == scale
+        assert auto.scale == "auto"
+
+
+def test_auto_minhash_splits_dense_rows_by_sign(seed):
+    X, sparse = dense_and_sparse(seed)
+    auto = WeightedMinHash(2, 3, signed="auto", center="auto", scale="auto", random_state=seed)
+    centred = WeightedMinHash(2, 3, signed=True, center=True, scale=True, random_state=seed)
+    assert np.array_equal(auto.fit(X).codes(X), centred.fit(X).codes(X))
+    weighted = WeightedMinHash(2, 3, scale="idf", random_state=seed)
+    assert np.array_equal(auto.fit(sparse).codes(sparse), weighted.fit(sparse).codes(sparse))
+    assert (auto.signed_, auto.center_, auto.scale_) == (False, False, "idf")
+    # Negative entries of sparse rows are split by sign, too.
+    signed = WeightedMinHash(2, 3, signed=True, scale="idf", random_state=seed)
+    assert np.array_equal(auto.fit(-sparse).codes(-sparse), signed.fit(-sparse).codes(-sparse))
+
+
+def test_auto_centres_only_if_rows_are_split_by_sign():
+    family = WeightedMinHash(signed=False, center="auto").fit(POSITIVE)
+    assert (family.signed_, family.center_) == (False, False)
+    family = WeightedMinHash(signed="auto", center=True).fit(POSITIVE)
+    assert (family.signed_, family.center_) == (True, True)
+
+
+def test_repr_and_equality_follow_the_parameters():
+    assert repr(SignProjection(4, 2, scale="auto")) == (
+        "SignProjection(n_bits=4, n_tables=2, center='mean', scale='auto', random_state=None)"
+    )
+    fitted = SignProjection(4, 2, random_state=1).fit(POSITIVE)
+    assert fitted == SignProjection(4, 2, random_state=1)
+    assert repr(fitted) == repr(SignProjection(4, 2, random_state=1))
+    assert fitted != SignProjection(4, 3, random_state=1)
+
+
 def test_hamming():
     assert hm.hashing.hamming([], []).tolist() == []
     rng = np.random.default_rng(0)
@@ -181,12 +226,12 @@ def test_redrawn_functions_are_others_and_reproducible():
             lambda: WeightedMinHash(signed=True, center=True).fit(csr_matrix(SIGNED)),
             "'center' parameter of WeightedMinHash must be False for sparse rows",
         ),
-        (lambda: SignProjection().fit([[np.nan, 1.0]]), "finite numbers only. Got nan in row 0, column 0"),
+        (lambda: SignProjection().fit([[np.nan, 1.0]]), "finite numbers only. Got NaN in row 0, column 0"),
         (lambda: SignProjection().fit(csr_matrix([[0.0, 1.0], [np.inf, 0.0]])), "Got inf in row 1, column 0"),
         (lambda: SignProjection().codes(POSITIVE), "call fit before codes"),
         (lambda: SignProjection().redrawn(POSITIVE, 1), "call fit before redrawn"),
-        (lambda: SignProjection(scale="yes"), "'scale' parameter of SignProjection must be True, False or 'idf'"),
-        (lambda: WeightedMinHash(signed="no"), "'signed' parameter of WeightedMinHash must be True or False"),
+        (lambda: SignProjection(scale="yes"), "'scale' parameter of SignProjection must be True, False, 'idf' or 'auto'"),
+        (lambda: WeightedMinHash(signed="no"), "'signed' parameter of WeightedMinHash must be True, False or 'auto'"),
         (lambda: SignProjection().fit(POSITIVE).codes(POSITIVE, n_jobs=0), "'n_jobs' parameter of hashing must be None, -1 or"),
         (lambda: SignProjection(scale=True).fit([[1e200], [-1e200]]), "Column 0 is too large to centre and scale"),
         (lambda: hm.hashing.hamming(1.5, 0), "'codes' parameter of hamming must be integers ≥ 0. Got 1.5"),
@@ -201,7 +246,7 @@ def test_redrawn_functions_are_others_and_reproducible():
         (lambda: WeightedMinHash(method="rejection").fit(POSITIVE).codes(2 * POSITIVE), "within the bounds seen in fit"),
         (
             lambda: WeightedMinHash(method="rejection").fit([[1e9, 0.0], [0.0, 1e-6]]).codes([[0.0, 1e-6]]),
-            "Row 0 was not hit by 1000000 darts; take method='icws'",
+            "Row 0 was not hit by 1000000 darts. Use method='icws'",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tables hold every row where its code says, and sample by their exact law."""
+"""Tables hold each row in the bucket of its code, and sample by their exact law."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import chi2
 
-from hashmix.hashing import SignProjection, Tables, WeightedMinHash
+from hashmix.data.rows import as_rows
+from hashmix.hashing import NeighbourLists, SignProjection, Tables, WeightedMinHash
 
 X = np.random.default_rng(0).normal(size=(2000, 4))
 FAMILIES = [
@@ -44,7 +45,7 @@ def test_refresh_draws_other_functions_and_is_reproducible():
 
 
 def exact_law(tables, codes, query_codes, but):
-    """The average over tables where the bucket holds another row of 1{j in it} / (how many others)."""
+    """The average of 1{j in bucket} / (number of other rows) over the tables whose bucket holds another row."""
     n = codes.shape[1]
     laws = []
     for t in range(len(codes)):
@@ -64,7 +65,7 @@ def assert_law(draws, law):
 
 @pytest.mark.parametrize("similar", [True, False])
 def test_sampler_follows_its_exact_law(similar, seed):
-    # Few rows and many bits: some tables are empty, so that probing goes on to others.
+    # With few rows and many bits, some buckets are empty and further tables are probed.
     rows = X[:60]
     tables = Tables(rows, SignProjection(5, 8, random_state=seed + 1))
     family = tables.family
@@ -80,9 +81,9 @@ def test_sampler_follows_its_exact_law(similar, seed):
 
 
 def test_sampling_over_random_tables_follows_the_formula(seed):
-    """P(i) = a_i (1 − e^L) / (1 − e), where a_i = E[1{i in B}/|B|] and e = P(empty bucket), for the others' bucket B.
+    """P(i) = a_i (1 − e^L) / (1 − e), where B is the bucket without the query, a_i = E[1{i in B}/|B|] and e = P(B is empty).
 
-    For example two other rows with p = 1 and 1/2, one bit, two tables: the second is drawn with probability 1/4.
+    Example: two other rows with p = 1 and 1/2, one bit, two tables. The second is drawn with probability 1/4.
     """
     rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])  # angles 0 and π/2 with row 0
     hits = np.zeros(3)
@@ -93,10 +94,16 @@ def test_sampling_over_random_tables_follows_the_formula(seed):
     assert abs(hits[2] / 4000 - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
 
 
-def test_the_callers_family_is_left_alone():
+def test_the_given_family_is_not_changed():
     family = SignProjection(random_state=0)
     Tables(X, family)
-    assert not hasattr(family, "key_")
+    family.build(as_rows(X), 1)
+    assert not family.is_fitted
+
+
+def test_rows_are_used_as_they_are():
+    rows = as_rows(X)
+    assert Tables(rows, SignProjection(4, 1, random_state=0)).rows is rows
 
 
 def test_a_row_of_a_sparse_matrix_is_a_query():
@@ -121,9 +128,10 @@ def test_nothing_to_sample():
         (lambda tables: tables.sample(True), "the number of a row, 0 to 1999. Got True"),
         (lambda tables: Tables(X, tables.family, n_jobs=-2), "'n_jobs' parameter of Tables must be None, -1 or an integer ≥ 1"),
         (lambda tables: tables.bucket(0, 9), "the number of a table, 0 to 2"),
-        (lambda tables: tables.sample(0, similar=False), "only sign projections know the opposite"),
+        (lambda tables: tables.sample(0, similar=False), "True: WeightedMinHash does not define the opposite of a row"),
         (lambda tables: tables.sample(X[:2]), "the number of a row, or one row"),
-        (lambda tables: Tables(X, "minhash"), "'family' parameter of Tables must be a SignProjection or WeightedMinHash"),
+        (lambda tables: Tables(X, "minhash"), "'family' parameter of Tables must be a SignProjection, a WeightedMinHash or"),
+        (lambda tables: Tables(X, NeighbourLists()), "or another CodeFamily. Got NeighbourLists"),
     ],
 )
 def test_bad_input(ask, message):

@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 
 import hashmix as hm
 from hashmix.posterior import Posterior
-from hashmix.posterior.losses import loss_to, pairwise_losses
-from hashmix.posterior.matching import credible_ball, match_clusters, row_certainty, table_of
-from hashmix.posterior.search import least_expected_loss
+from hashmix.posterior.estimate.losses import loss_to, pairwise_losses
+from hashmix.posterior.estimate.matching import contingency_table, credible_ball, match_clusters, row_certainty
+from hashmix.posterior.estimate.search import least_expected_loss
 
 
 def all_partitions(n):
@@ -111,13 +111,13 @@ def test_matching_is_the_best_one():
         match = match_clusters(table)
         got = sum(table[match[c], c] for c in range(4) if match[c] >= 0)
         assert got == max(sum(table[p[c], c] for c in range(4)) for p in itertools.permutations(range(4)))
-    assert table_of(np.array([0, 0, 1]), np.array([1, 1, 0]), (2, 2)).tolist() == [[0, 2], [1, 0]]
+    assert contingency_table(np.array([0, 0, 1]), np.array([1, 1, 0]), (2, 2)).tolist() == [[0, 2], [1, 0]]
 
 
 def test_certainty():
     estimate = np.array([0, 0, 1, 1], np.int32)
     draws = np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [0, 0, 1, 2]], np.int32)
-    matches = np.stack([match_clusters(table_of(estimate, draw, (2, 3))) for draw in draws])
+    matches = np.stack([match_clusters(contingency_table(estimate, draw, (2, 3))) for draw in draws])
     probability, entropy = row_certainty(estimate, draws, matches)
     np.testing.assert_allclose(probability[:3], [1.0, 0.75, 1.0])
     h = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
@@ -193,7 +193,7 @@ def test_words_with_intervals(monkeypatch):
     assert table.loc[1, "word_shares"][0] == pytest.approx(counts[truth == 1, 1].sum() / counts[truth == 1].sum())
     assert table.loc[1, "word_shares_low"][0] < np.quantile(seen, 0.05)
     assert table.loc[1, "word_shares_high"][0] > np.quantile(seen, 0.95)
-    monkeypatch.setattr("hashmix.posterior.clusters._ENTRIES_FOR_WORDS", 10 * np.count_nonzero(counts))
+    monkeypatch.setattr("hashmix.posterior.describe.clusters._ENTRIES_FOR_WORDS", 10 * np.count_nonzero(counts))
     fewer = as_posterior(draws).clusters(csr_matrix(counts), feature_names=names)
     assert fewer.loc[1, "word_shares_low"][0] != table.loc[1, "word_shares_low"][0]
     assert fewer.loc[1, "word_shares_low"][0] == pytest.approx(table.loc[1, "word_shares_low"][0], rel=0.2)

@@ -9,7 +9,7 @@ from arviz_stats.base import array_stats
 import hashmix as hm
 from hashmix.posterior import Posterior
 from hashmix.posterior.diagnostics import ess, ess_tail, rhat
-from hashmix.posterior.losses import pairwise_losses
+from hashmix.posterior.estimate.losses import pairwise_losses
 
 
 def entropy(counts):

@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import implements
 from hashmix.components.contract import (
     Component,
-    DenseTable,
-    add,
+    DenseSlots,
     collect,
     derive,
     load,
@@ -22,6 +20,7 @@ from hashmix.components.contract import (
     log_predictive_without,
     remove,
 )
+from hashmix.core.compiling import implements
 
 
 class NoDataModel(NamedTuple):
@@ -30,14 +29,14 @@ class NoDataModel(NamedTuple):
 
 class NoData(Component):
     @classmethod
-    def from_data(cls, X):
+    def from_data(cls, X, learn=False):
         return cls()
 
     def model(self, X):
         return NoDataModel(0.0)
 
-    def table(self, model, capacity):
-        return DenseTable.empty(capacity, 1, 1, 1)
+    def slots(self, model, capacity):
+        return DenseSlots.empty(capacity, 1, 1, 1)
 
     def statistics(self, model, X, labels, n_clusters):
         return np.column_stack([np.bincount(labels, minlength=n_clusters), np.zeros(n_clusters)])
@@ -46,44 +45,31 @@ class NoData(Component):
         return np.zeros(len(stats))
 
     def log_predictives(self, model, stats, X):
-        return np.zeros((len(X), len(stats)))
-
-    def draw_parameters(self, model, stats, rng):
-        return None
-
-    def expected_parameters(self, model, stats):
-        return None
-
-    def log_densities(self, parameters, X):
-        return np.zeros((len(X), 1))
-
-    def draw_rows(self, parameters, labels, rng):
-        return np.zeros((len(labels), 1))
+        return np.zeros((len(self.rows(X)), len(stats)))
 
 
 @implements(log_marginal, NoDataModel)
 @implements(derive, NoDataModel)
-def _nothing_of_a_cluster(model, table, slot):
+def _nothing_of_a_cluster(model, slots, slot):
     return 0.0
 
 
 @implements(log_predictive, NoDataModel)
 @implements(log_predictive_without, NoDataModel)
-def _nothing_of_a_row(model, table, slot, row):
+def _nothing_of_a_row(model, slots, slot, row):
     return 0.0
 
 
 @implements(load, NoDataModel)
-def _load(model, table, data, i):
-    return table.row
+def _load(model, slots, data, i):
+    return slots.row
 
 
-@implements(add, NoDataModel)
 @implements(collect, NoDataModel)
-def _add(model, table, slot, row):
-    table.sizes[slot] += 1
+def _collect(model, slots, slot, row):
+    slots.sizes[slot] += 1
 
 
 @implements(remove, NoDataModel)
-def _remove(model, table, slot, row):
-    table.sizes[slot] -= 1
+def _remove(model, slots, slot, row):
+    slots.sizes[slot] -= 1

@@ -7,8 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import hashmix as hm
-from tests.conftest import MOVES, PRIORS, name
-from tests.truth.test_transition_matrices import assert_invariant
+from tests.shared import MOVES, PRIORS, assert_invariant, name
 
 # An empty row, a word that all others have, one that none has.
 COUNTS = np.array([[2, 1, 0, 3, 0], [1, 0, 0, 1, 0], [0, 2, 4, 1, 0], [0, 0, 0, 0, 0]])

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.core.rng import stream
 from hashmix.moves import resolve_moves
-from hashmix.rng import stream
-from hashmix.state import State
-from tests.conftest import COMPONENTS
+from tests.shared import COMPONENTS, make_state
 
 N = 7
 PRIOR = hm.priors.DirichletProcess(hm.priors.Gamma(2.0, 1.0))
@@ -67,7 +66,7 @@ def test_joint_law(component, moves, seed):
     labels = draw_partition(alpha, rng)
     for step in range(4000):
         X = draw_rows(component, model, labels, rng)
-        state = State(X, component, PRIOR, labels, model=model, key=step)
+        state = make_state(X, component, PRIOR, labels, model=model, key=step)
         state.set_concentration(alpha)
         for m, (move, weight) in enumerate(schedule):
             move.apply(state, stream(seed, step, m), weight)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.core.rng import integer, stream
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.hashing.tables import TableArrays
-from hashmix.moves.contract import Move, new_counts
-from hashmix.rng import integer, stream
-from hashmix.state import State
+from hashmix.moves import Move
+from hashmix.moves.tally import PROPOSED, new_tally
 from hashmix.testing import partitions
-from tests.conftest import COMPONENTS, DIAGONAL, PRIORS, OneOffer, name
+from tests.shared import COMPONENTS, DIAGONAL, PRIORS, OneOffer, assert_invariant, make_state, name
 from tests.truth.test_counts import BERNOULLI, MULTINOMIAL, rows_for
-from tests.truth.test_transition_matrices import DUPLICATES, ROWS, assert_invariant
+from tests.truth.test_transition_matrices import DUPLICATES, ROWS
 
 SHAPES = [(1, 1), (10, 1), (1, 10), (10, 10)]
 KINDS = {
@@ -109,9 +109,9 @@ class Fresh(Move):
     def __init__(self, move):
         self.move = move
 
-    def run_units(self, rng, state, begin, end, counts):
+    def run_units(self, rng, state, begin, end, tally):
         state.sweep = draw(rng, 3)
-        return self.move.run_units(rng, state, begin, end, counts)
+        return self.move.run_units(rng, state, begin, end, tally)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_minsm_as_a_whole():
 
 def test_parts_of_a_composite_have_rates(monkeypatch):
     applied = []
-    monkeypatch.setattr(Move, "apply", lambda part, state, rng, times, stop: applied.append(times) or new_counts())
+    monkeypatch.setattr(Move, "apply", lambda part, state, rng, times, stop: applied.append(times) or new_tally())
     for times, expected in ((20, [20, 60, 20, 2, 2]), (1, [1, 3, 1, 1, 1])):
         applied.clear()
         hm.moves.MinSM().apply(None, None, times)
@@ -153,20 +153,20 @@ def test_parts_of_a_composite_have_rates(monkeypatch):
 def test_a_composite_resumes_where_it_stopped():
     X = np.random.default_rng(0).normal(size=(60, 2))
     indifferent = hm.components.DiagonalGaussian(mean=0.0, kappa=1e9, shape=1e9, rate=1e9)
-    state = State(X, indifferent, hm.priors.DirichletProcess(1e6), np.zeros(60, int))
-    move, counts, done, calls = hm.moves.MinSM(1, 2), new_counts(), 0, 0
+    state = make_state(X, indifferent, hm.priors.DirichletProcess(1e6), np.zeros(60, int))
+    move, counts, done, calls = hm.moves.MinSM(1, 2), new_tally(), 0, 0
     while done < 2000:
         state.ensure_spare()
         done = move.run_units(stream(5, calls), state, done, 2000, counts)
         calls += 1
     assert calls > 1  # free slots did run out
-    assert counts[0] <= 2000
+    assert counts[PROPOSED] <= 2000
     state.check()
 
 
 def test_refresh_counts_sweeps():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    state = State(X, hm.components.resolve_component("gaussian", X), PRIORS[0], np.zeros(50, int), key=7)
+    state = make_state(X, "gaussian", PRIORS[0], np.zeros(50, int), key=7)
     fixed, fresh = hm.moves.UrnMerge(refresh=None), hm.moves.UrnMerge(refresh=2)
     fixed_tables = fixed.tables(state)
     seen = []
@@ -195,7 +195,7 @@ def test_chains_have_tables_of_their_own_and_seeds_are_kept():
 @pytest.mark.parametrize("move", [hm.moves.LSHSM(4, 4), hm.moves.MinSM(1, 4), hm.moves.HashedGibbs(4, 4)], ids=repr)
 def test_statistics_stay_true_on_larger_data(move, three_blobs):
     X, _ = three_blobs
-    state = State(X, hm.components.resolve_component("gaussian-full", X), PRIORS[0], np.arange(60) % 7)
+    state = make_state(X, "gaussian-full", PRIORS[0], np.arange(60) % 7)
     for sweep in range(30):
         state.sweep = sweep
         move.apply(state, stream(3, sweep), 5)

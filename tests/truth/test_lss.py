@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.core.rng import stream
 from hashmix.moves import HashedGibbs, resolve_moves
 from hashmix.moves.tuning import Tuner
 from hashmix.paper import make_mixture
 from hashmix.posterior.diagnostics import rhat
-from hashmix.rng import stream
-from hashmix.state import State
 from hashmix.testing import exact_posterior, transition_matrix
-from tests.conftest import COMPONENTS, PRIORS, OneOffer, name
+from tests.shared import COMPONENTS, PRIORS, OneOffer, make_state, name
 
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]])
 
 
 def tuned(component, prior):
     """The schedule after ten sweeps of warm-up on the four rows."""
-    state = State(ROWS, component, prior, [0, 0, 1, 2], key=3)
+    state = make_state(ROWS, component, prior, [0, 0, 1, 2], key=3)
     tuner = Tuner(resolve_moves("lss"), state)
     for sweep in range(10):
         for m, (move, _) in enumerate(tuner.schedule):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 import hashmix as hm
 from hashmix.testing import exact_posterior, transition_matrix
-from tests.conftest import DIAGONAL
+from tests.shared import DIAGONAL
 from tests.truth.test_transition_matrices import ROWS
 
 FLAT = hm.priors.Flat()
@@ -72,25 +72,25 @@ def test_the_user_may_give_another_prior(three_blobs):
 
 
 def test_statistics_stay_true(three_blobs):
-    from hashmix.rng import stream
-    from hashmix.state import State
+    from hashmix.core.rng import stream
+    from tests.shared import make_state
 
     X, _ = three_blobs
     for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(3, 3)):
-        state = State(X, hm.components.resolve_component("gaussian", X), FLAT, np.arange(60) % 5)
+        state = make_state(X, "gaussian", FLAT, np.arange(60) % 5)
         for step in range(20):
             move.apply(state, stream(1, step), 20)
             state.check(1e-8)
 
 
 def test_they_run_on_counts():
-    from hashmix.rng import stream
-    from hashmix.state import State
+    from hashmix.core.rng import stream
+    from tests.shared import make_state
 
     X = csr_matrix(np.random.default_rng(0).poisson(np.where(np.arange(30)[:, None] % 3 == np.arange(12) % 3, 2.0, 0.2)))
     for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(3, 3)):
         component, rows, _ = hm.components.prepare("multinomial", X, "test")
-        state = State(rows, component, FLAT, np.arange(30) % 2)
+        state = make_state(rows, component, FLAT, np.arange(30) % 2)
         for step in range(20):
             move.apply(state, stream(1, step), 20)
             state.check(1e-8)
@@ -98,7 +98,7 @@ def test_they_run_on_counts():
 
 
 def test_products_of_sparse_rows_are_those_of_dense_ones():
-    from hashmix.hashing.rows import DenseRows, as_hashable, column_map
+    from hashmix.data.rows import DenseRows, as_hashable, column_map
     from hashmix.moves.published.lshsm import _centred_product
 
     X = np.random.default_rng(1).poisson(0.4, (6, 9)).astype(float)

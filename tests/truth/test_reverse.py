@@ -7,76 +7,79 @@ import numpy as np
 import pytest
 
 from hashmix import testing
-from hashmix.moves.anchored import commit_merge, commit_split, merge_bound, split_gain
-from hashmix.moves.restricted import (
+from hashmix.moves.allocation import (
     COINS,
     SCANS_FROM_BUCKETS,
     SCANS_FROM_COINS,
     SCANS_FROM_NEAREST,
     SEQUENTIAL,
     URN,
-    Law,
-    allocate,
-    blind,
-    gather,
-    log_blind,
+    Allocation,
 )
-from hashmix.partition import spare
-from hashmix.state import State
-from tests.conftest import COMPONENTS, PRIORS, name
+from hashmix.moves.anchored import Anchored
+from hashmix.moves.anchors import UNIFORM_ANCHORS
+from hashmix.moves.driver import (
+    _commit_merge,
+    _commit_split,
+    _split_gain,
+    complete,
+    divide,
+    merge,
+    merge_gain,
+    split,
+    weigh_merge,
+)
+from hashmix.moves.tally import new_tally
+from hashmix.partition.members import spare
+from tests.shared import COMPONENTS, PRIORS, make_state, name
 
 BUCKETS = np.array([[0, 1, 0, 0, 1, 1, 0, 1, 2], [3, 3, 4, 3, 4, 4, 3, 3, 4]], dtype=np.int32).T.copy()
-LAWS = [
-    Law(COINS),
-    Law(SEQUENTIAL),
-    Law(SCANS_FROM_COINS, 2),
-    Law(SCANS_FROM_NEAREST, 1),
-    Law(SCANS_FROM_BUCKETS, 0, BUCKETS),
-    Law(URN),
+ALLOCATIONS = [
+    Allocation(COINS),
+    Allocation(SEQUENTIAL),
+    Allocation(SCANS_FROM_COINS, 2),
+    Allocation(SCANS_FROM_NEAREST, 1),
+    Allocation(SCANS_FROM_BUCKETS, 0, BUCKETS),
+    Allocation(URN),
 ]
 ROWS = np.random.default_rng(3).normal(size=(9, 2)) * [1.0, 2.0]
 
 
 @numba.njit
-def split(rng, law, arrays, target, u, v):
+def split_there(rng, law, arrays, target, u, v, tally):
     partition = arrays.partition
-    a, b = spare(partition, 1), spare(partition, 0)
-    whole = partition.labels[u]
-    m = gather(arrays, whole, whole, u, v)
-    log_q = allocate(law, rng, arrays, target, u, v, a, b, m, False)
-    log_ratio = split_gain(arrays, target, whole, a, b) - log_q
-    commit_split(arrays, target, whole, a, b, v, m)
+    change = split(partition.labels[u], u, v, 0)
+    log_ratio = divide(rng, law, arrays, target, change, tally)
+    log_ratio += _split_gain(arrays, target, change.first, spare(partition, 1), spare(partition, 0))
+    _commit_split(arrays, target, change)
     return log_ratio
 
 
 @numba.njit
-def merge(rng, law, arrays, target, u, v):
+def merge_back(rng, law, arrays, target, u, v, tally):
     partition = arrays.partition
-    a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
-    first, second = partition.labels[u], partition.labels[v]
-    log_ratio = merge_bound(arrays, target, first, second, union)
-    if blind(law):
-        log_ratio += log_blind(law, partition.sizes[first], partition.sizes[second])
-    else:
-        m = gather(arrays, first, second, u, v)
-        log_ratio += allocate(law, rng, arrays, target, u, v, a, b, m, True)
-    commit_merge(arrays, target, first, second, union)
+    change = merge(partition.labels[u], partition.labels[v], u, v, 0)
+    log_ratio = merge_gain(arrays, target, change.first, change.second, spare(partition, 2))
+    log_ratio += weigh_merge(rng, law, arrays, target, change, tally)
+    log_ratio += complete(rng, law, arrays, target, change, tally)
+    _commit_merge(arrays, target, change)
     return log_ratio
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=name)
 @pytest.mark.parametrize("component", COMPONENTS[:1], ids=name)
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.kind}-{law.n_scans}")
-def test_split_and_its_merge(law, component, prior, seed):
+@pytest.mark.parametrize("allocation", ALLOCATIONS, ids=lambda allocation: f"{allocation.kind}-{allocation.n_scans}")
+def test_split_and_its_merge(allocation, component, prior, seed):
+    law = Anchored(UNIFORM_ANCHORS, allocation)
     rng = np.random.default_rng(seed)
     for _ in range(5):
-        state = State(ROWS, component, prior, [0, 0, 0, 0, 0, 0, 1, 1, 2])
+        state = make_state(ROWS, component, prior, [0, 0, 0, 0, 0, 0, 1, 1, 2])
         before = state.log_joint()
         # The merge follows the script of the split as far as it asks: order and launch, not the final pass.
         script = list(rng.integers(0, 2, 60))
-        there = split(testing._script(script), law, state.arrays, state.target, 4, 1)
+        there = split_there(testing._script(script), law, state.arrays, state.target, 4, 1, new_tally())
         state.check(1e-10)
-        back = merge(testing._script(script), law, state.arrays, state.target, 4, 1)
+        back = merge_back(testing._script(script), law, state.arrays, state.target, 4, 1, new_tally())
         state.check(1e-10)
         assert there + back == pytest.approx(0.0, abs=1e-9)
         assert state.log_joint() == pytest.approx(before, abs=1e-9)

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import hashmix as hm
 from hashmix.testing import exact_posterior
-from tests.conftest import COMPONENTS, PRIORS, name
+from tests.shared import COMPONENTS, PRIORS, name
 
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2], [0.5, 0.5]])
 # False alarms: one in 10⁵ for each test.
@@ -81,7 +81,7 @@ def test_learned_concentration(seed):
     for labels in exact_posterior(rows, component, PRIORS[0]):
         sizes = np.bincount(labels)
         likelihood = component.log_marginals(model, component.statistics(model, rows, np.array(labels), len(sizes))).sum()
-        log_p = [hm.priors.contract.log_prior(prior.table(5, 5, alpha), sizes) for alpha in grid]
+        log_p = [hm.priors.contract.log_prior(prior.weights(5, 5, alpha), sizes) for alpha in grid]
         mixed[labels] = np.exp(likelihood) * (np.exp(log_p) * weights).sum()
     total = sum(mixed.values())
     exact = {labels: p / total for labels, p in mixed.items()}

@@ -10,25 +10,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import hashmix as hm
-from hashmix.moves.composite import CompositeMove
-from hashmix.testing import exact_posterior, transition_matrix
-from tests.conftest import COMPONENTS, MOVES, PRIORS, name
+from tests.shared import COMPONENTS, MOVES, PRIORS, assert_invariant, name
 from tests.truth.no_data import NoData
 
 # Two rows alike, one apart, one in between: no symmetry for a mistake to hide behind.
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2]])
-
-
-def assert_invariant(move, X, component, prior, key=0):
-    P = transition_matrix(move, X, component, prior, key=key)
-    pi = np.array(list(exact_posterior(X, component, prior).values()))
-    assert abs(P.sum(axis=1) - 1.0).max() < 1e-12
-    assert abs(pi @ P - pi).max() < 1e-12
-    if not isinstance(move, (hm.moves.Gibbs, hm.moves.HashedGibbs, CompositeMove)):  # these go through parts in order
-        flow = pi[:, None] * P
-        assert abs(flow - flow.T).max() < 1e-12
-    return P
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=name)

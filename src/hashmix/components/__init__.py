@@ -1,122 +1,121 @@
-"""How a cluster makes data: one family a file, behind the contract of :mod:`hashmix.components.contract`."""
+"""How a cluster makes data: one family per file, behind the contract of :mod:`hashmix.components.contract`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.components.beta_bernoulli import BetaBernoulli
 from hashmix.components.contract import Component
-from hashmix.components.count_rows import as_counts
-from hashmix.components.counts import CountComponent
-from hashmix.components.diagonal_gaussian import DiagonalGaussian
-from hashmix.components.dirichlet_multinomial import DirichletMultinomial
-from hashmix.components.full_gaussian import FullGaussian
-from hashmix.components.gamma_poisson import GammaPoisson
-from hashmix.hashing.rows import SparseRows
-from hashmix.validation import as_rows, bad_parameter
+from hashmix.components.counts.bernoulli import BetaBernoulli
+from hashmix.components.counts.multinomial import DirichletMultinomial
+from hashmix.components.counts.poisson import GammaPoisson
+from hashmix.components.gaussian.diagonal import DiagonalGaussian
+from hashmix.components.gaussian.full import FullGaussian
+from hashmix.core.registry import Registry
+from hashmix.data.rows import Rows
 
 __all__ = [
+    "COMPONENTS",
     "BetaBernoulli",
     "Component",
     "DiagonalGaussian",
     "DirichletMultinomial",
     "FullGaussian",
     "GammaPoisson",
+    "Resolved",
     "informative_columns",
-    "prepare",
     "resolve_component",
 ]
+
+#: The families that have a name. Add one of your own with ``COMPONENTS.add("my-family", MyComponent)``.
+COMPONENTS: Registry[Component] = Registry("component", Component)
+COMPONENTS.add("gaussian", DiagonalGaussian)
+COMPONENTS.add("gaussian-full", FullGaussian)
+COMPONENTS.add("multinomial", DirichletMultinomial)
+COMPONENTS.add("bernoulli", BetaBernoulli)
+COMPONENTS.add("poisson", GammaPoisson)
 
 #: "auto" takes a full covariance up to this many columns, a diagonal one above.
 FULL_UP_TO = 16
 
-_FAMILIES: dict[str, type[Component]] = {
-    "gaussian": DiagonalGaussian,
-    "gaussian-full": FullGaussian,
-    "multinomial": DirichletMultinomial,
-    "bernoulli": BetaBernoulli,
-    "poisson": GammaPoisson,
-}
+
+class Resolved(NamedTuple):
+    """A component, the rows as its kernels take them, and a mask of the columns of X that the rows have."""
+
+    component: Component
+    rows: Rows
+    columns: np.ndarray
 
 
-def _family(component: Any, X: Any, owner: str) -> type[Component]:
-    names: Any = ["auto", *_FAMILIES]
-    if not isinstance(component, str) or component not in names:
-        raise bad_parameter(owner, "component", "one of " + ", ".join(map(repr, names)) + ", or a Component", component)
-    if component != "auto":
-        return _FAMILIES[component]
-    if isinstance(X, SparseRows) or hasattr(X, "tocsr"):
-        values = X.values if isinstance(X, SparseRows) else X.tocsr().data
+def family_of(component: Any, X: Any, owner: str) -> type[Component]:
+    """The class that a ``component`` parameter stands for."""
+    if isinstance(component, Component):
+        return type(component)
+    name = COMPONENTS.check(component, owner, "auto")
+    if name != "auto":
+        family: Any = COMPONENTS[name]
+        return family
+    if getattr(X, "is_sparse", False) or hasattr(X, "tocsr"):
+        values = X.arrays.values if isinstance(X, Rows) else X.tocsr().data
         return BetaBernoulli if len(values) and (values == 1).all() else DirichletMultinomial
-    return FullGaussian if np.ndim(X) == 2 and np.shape(X)[1] <= FULL_UP_TO else DiagonalGaussian
+    return FullGaussian if len(np.shape(X)) == 2 and np.shape(X)[1] <= FULL_UP_TO else DiagonalGaussian
 
 
-def resolve_component(component: str | Component, X: Any, owner: str = "sample") -> Component:
-    """The component a user means: an object as it is, a string with hyperparameters that are learned from the data.
+def resolve_component(component: str | Component, X: Any, owner: str = "sample") -> Resolved:
+    """Resolve a ``component`` parameter and validate the data for it.
+
+    An object is returned as it is. A name gives the family with hyperparameters that start from values chosen from the
+    data and are learned; constant columns are then left out if the family says so.
 
     Parameters
     ----------
     component : str or Component
-        "gaussian" (diagonal), "gaussian-full"; "multinomial", "bernoulli" or "poisson" for counts; "auto": of dense data full
-        Gaussian up to 16 columns, diagonal above; of sparse data Bernoulli where all entries are 1, multinomial else; or an
-        object.
-    X : array or sparse matrix of shape (n_samples, n_features)
-        The data that defaults are chosen from.
+        A name of :data:`COMPONENTS`, "auto", or an object. "auto": for dense data a full Gaussian up to 16 columns and a
+        diagonal one above; for sparse data Bernoulli if all entries are 1, else multinomial.
+    X : array, sparse matrix or Rows of shape (n_samples, n_features)
+        The data.
     owner : str
-        Who asks, for the error message.
+        Whose parameter it is, for the error message.
+
+    Returns
+    -------
+    Resolved
+        ``component``, ``rows`` and ``columns``.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from hashmix.components import resolve_component
-    >>> type(resolve_component("auto", np.eye(3))).__name__
-    'FullGaussian'
+    >>> component, rows, columns = resolve_component("gaussian", [[0.0, 7.0], [1.0, 7.0]])
+    >>> type(component).__name__, rows.shape, columns
+    ('DiagonalGaussian', (2, 1), array([ True, False]))
     """
+    family = family_of(component, X, owner)
+    rows = family.rows(X, owner)
+    columns = np.ones(rows.n_columns, bool)
     if isinstance(component, Component):
-        return component
-    return _family(component, X, owner).from_data(X, learn=True)
+        return Resolved(component, rows, columns)
+    if family.drops_constant_columns:
+        columns = informative_columns(rows)
+        rows = rows.select_columns(columns)
+    return Resolved(family.from_data(rows, learn=True), rows, columns)
 
 
-def prepare(component: str | Component, X: Any, owner: str) -> tuple[Component, Any, np.ndarray]:
-    """The component a user means, the data as its kernels take them, and which columns of X these are.
-
-    Examples
-    --------
-    >>> from hashmix.components import prepare
-    >>> component, rows, columns = prepare("gaussian", [[0.0, 7.0], [1.0, 7.0]], "sample")
-    >>> rows.shape, columns
-    ((2, 1), array([ True, False]))
-    """
-    if isinstance(component, Component):
-        rows = component.rows(X, owner)
-        return component, rows, np.ones(rows.n_features if isinstance(rows, SparseRows) else rows.shape[1], bool)
-    family = _family(component, X, owner)
-    if issubclass(family, CountComponent):
-        rows = as_counts(X, owner, family.binary)
-        return family.from_data(rows, learn=True), rows, np.ones(rows.n_features, bool)
-    rows = as_rows(X, owner)
-    columns = informative_columns(rows)
-    if not columns.all():
-        rows = as_rows(rows[:, columns], owner)
-    return resolve_component(component, rows, owner), rows, columns
-
-
-def informative_columns(X: np.ndarray) -> np.ndarray:
-    """Which columns have more than one value; the first alone when none has.
+def informative_columns(rows: Rows) -> np.ndarray:
+    """Mask of the columns with more than one value; the first column if none has.
 
     A constant column says nothing about clusters, but a Gaussian of unknown variance would take it as overwhelming
-    evidence that all rows belong together. Defaults chosen from the data leave such columns out.
+    evidence that all rows belong together. So components chosen by name leave such columns out.
 
     Examples
     --------
     >>> import numpy as np
     >>> from hashmix.components import informative_columns
-    >>> informative_columns(np.array([[1.0, 7.0], [2.0, 7.0]]))
+    >>> from hashmix.data.rows import as_dense
+    >>> informative_columns(as_dense(np.array([[1.0, 7.0], [2.0, 7.0]])))
     array([ True, False])
     """
-    columns = X.max(axis=0) > X.min(axis=0)
+    columns = rows.summary.most > rows.summary.least
     if not columns.any():
         columns[0] = True
     return columns

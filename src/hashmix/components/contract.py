@@ -1,34 +1,36 @@
 """The contract between components and everything else.
 
-A component says how one cluster makes data. It is conjugate and known by additive sufficient statistics; it knows
-nothing of partitions, priors on them, or moves. It consists of
+A component says how one cluster makes data. It is conjugate, has additive sufficient statistics, and knows nothing of
+partitions, their priors or moves. It consists of
 
-* a Python class derived from :class:`Component`: hyperparameters in the user's units, data-driven defaults, and the
-  array forms below;
-* a *model*, a ``NamedTuple`` made by :meth:`Component.model` for given data: the hyperparameters in internal units
-  (about a fixed origin, in units of the prior's scale), with look-up tables;
-* a *table*, a ``NamedTuple`` with one row ("slot") per cluster: its size, its additive statistics and what is derived
-  from them. Tables belong to one chain and are changed in place;
-* the *verbs*: the functions of this file without a body, implemented for the model with :func:`hashmix.compiling.implements`.
+* a class derived from :class:`Component`: hyperparameters in the user's units, defaults chosen from data, and plain array
+  code over many clusters at once. The array code is the reference that kernels are tested against;
+* a *model*, a ``NamedTuple`` made by :meth:`Component.model` for given data: hyperparameters in internal units (about a
+  fixed origin, in units of the prior's scale) and precomputed constants;
+* *slots*, a ``NamedTuple`` with one entry per cluster: its size, its additive statistics and what is derived from them.
+  Slots belong to one chain and are changed in place;
+* the *verbs*: the functions of this file without a body, implemented for the model with
+  :func:`hashmix.core.compiling.implements`.
 
 A *row* is what :func:`load` makes of data row ``i``; moves only pass it on. ``log_marginal`` takes O(1) time, whatever
-the cluster's size. Densities are in the user's units: internal scaling is undone by a constant.
+the size of the cluster. Densities are in the user's units: a constant undoes the internal scaling.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import implements
-from hashmix.validation import as_rows
+from hashmix.core.compiling import fallback, implements
+from hashmix.core.declared import Declared
+from hashmix.data.rows import Rows, as_dense
 
 __all__ = [
     "Component",
-    "DenseTable",
+    "DenseSlots",
     "Learner",
     "add",
     "clear",
@@ -48,77 +50,83 @@ __all__ = [
 ]
 
 
-# ---- the verbs -----------------------------------------------------------------------------------------------------
+# ---- the verbs -----------------------------------------------------------------------------------------------------------
 
 
-def load(model, table, data, i):
+def load(model, slots, data, i):
     """Row i of the data, in the form the other verbs take."""
 
 
-def log_predictive(model, table, slot, row):
+def log_predictive(model, slots, slot, row):
     """Log p(row | cluster); an empty slot gives the prior predictive."""
 
 
-def log_predictive_without(model, table, slot, row):
-    """Log p(row | cluster without the row), for a row the cluster contains; nothing is written."""
+def log_predictive_without(model, slots, slot, row):
+    """Log p(row | cluster without the row), for a row the cluster contains. Nothing is written."""
 
 
-def add(model, table, slot, row):
-    """Add a row to a cluster's statistics, and bring what is derived from them up to date."""
+def add(model, slots, slot, row):
+    """Add a row to a cluster's statistics and update what is derived from them."""
 
 
-def collect(model, table, slot, row):
-    """Add a row to a cluster's additive statistics alone; :func:`derive` must follow before anything else is asked."""
+def collect(model, slots, slot, row):
+    """Add a row to a cluster's additive statistics only; :func:`derive` must follow before any other verb."""
 
 
-def remove(model, table, slot, row):
-    """Take a row out of a cluster's statistics, and bring what is derived from them up to date."""
+def remove(model, slots, slot, row):
+    """Remove a row from a cluster's statistics and update what is derived from them."""
 
 
-def log_marginal(model, table, slot):
+def log_marginal(model, slots, slot):
     """Log m(cluster): the marginal likelihood of its rows."""
 
 
-def clear(model, table, slot):
+def clear(model, slots, slot):
     """Make a slot empty."""
 
 
-def derive(model, table, slot):
-    """Recompute, from size and additive statistics, everything that is derived from them."""
+def derive(model, slots, slot):
+    """Recompute everything that is derived from a cluster's size and additive statistics."""
 
 
-def log_union(model, table, a, b, room):
-    """Log m(a ∪ b), which :func:`log_marginal` of slot ``room`` also says from then on."""
+def log_union(model, slots, a, b, into):
+    """Log m(a ∪ b). Slot ``into`` is overwritten; :func:`log_marginal` of it then gives the same number."""
 
 
-def unite(model, table, a, b, room):
-    """Make slot a the union of clusters a and b, and b no cluster; :func:`log_union` was asked just before."""
+def unite(model, slots, a, b, into):
+    """Make slot a the union of clusters a and b, and b empty; :func:`log_union` of them was called just before."""
 
 
-def log_difference(model, table, whole, part, room):
-    """Log m(whole ∖ part), part being some rows of a cluster; :func:`log_marginal` of slot ``room`` says it from then on."""
+def log_difference(model, slots, whole, part, into):
+    """Log m(whole ∖ part), where slot ``part`` holds some rows of a cluster. Slot ``into`` is overwritten with the rest."""
 
 
-def separate(model, table, whole, part, room):
-    """Take what slot ``part`` holds out of cluster ``whole``; :func:`log_difference` was asked just before."""
+def separate(model, slots, whole, part, into):
+    """Remove what slot ``part`` holds from cluster ``whole``; :func:`log_difference` was called just before."""
 
 
-def take(model, table, source, into):
-    """Let slot ``into`` hold what slot ``source`` holds, which is not a cluster any more."""
+def take(model, slots, source, into):
+    """Let slot ``into`` hold what slot ``source`` holds; ``source`` is not a cluster any more."""
 
 
-def is_full(model, table):
-    """Whether a proposal might not find the room it needs, so that kernels must return for the table to grow."""
+def is_full(model, slots):
+    """Whether the slots might be too small for another proposal. The driver then returns, and they grow."""
 
 
-# ---- the table most components use -----------------------------------------------------------------------------------
+@fallback(add)
+def _add(model, slots, slot, row):
+    collect(model, slots, slot, row)
+    derive(model, slots, slot)
 
 
-class DenseTable(NamedTuple):
-    """One row of float64 numbers per cluster.
+# ---- the slots most components use -----------------------------------------------------------------------------------------
+
+
+class DenseSlots(NamedTuple):
+    """Slots with a fixed number of float64 statistics per cluster.
 
     ``sizes`` (slot,), ``stats`` (slot, W) additive statistics, ``derived`` (slot, C) what kernels read; ``row``, ``work``
-    and ``product`` are buffers of one row's length.
+    and ``product`` are buffers as long as a row.
     """
 
     sizes: np.ndarray
@@ -129,8 +137,8 @@ class DenseTable(NamedTuple):
     product: np.ndarray
 
     @classmethod
-    def empty(cls, capacity: int, n_stats: int, n_derived: int, n_features: int) -> DenseTable:
-        """A table of ``capacity`` slots, not yet cleared."""
+    def empty(cls, capacity: int, n_stats: int, n_derived: int, n_features: int) -> DenseSlots:
+        """Make ``capacity`` slots, not yet cleared."""
         return cls(
             np.zeros(capacity, np.int64),
             np.zeros((capacity, n_stats)),
@@ -140,123 +148,150 @@ class DenseTable(NamedTuple):
 
     @property
     def full(self) -> bool:
-        """Whether there might be no room for a proposal: never, only slots can be short."""
+        """Whether a proposal might need more memory than there is: never, the number of statistics is fixed."""
         return False
 
-    def statistics(self, slots: np.ndarray) -> np.ndarray:
-        """Size and additive statistics of the clusters in some slots."""
-        return np.column_stack([self.sizes[slots], self.stats[slots]])
+    def statistics(self, used: np.ndarray) -> np.ndarray:
+        """Size and additive statistics of the clusters in the slots ``used``."""
+        return np.column_stack([self.sizes[used], self.stats[used]])
 
-    def grown(self, capacity: int) -> DenseTable:
-        """The same clusters in a table of more slots."""
+    def grown(self, capacity: int) -> DenseSlots:
+        """The same clusters with more slots."""
         bigger = self.empty(capacity, self.stats.shape[1], self.derived.shape[1], len(self.row))
-        for old, new in zip(self[:3], bigger[:3], strict=True):
-            new[: len(old)] = old
+        for name in ("sizes", "stats", "derived"):
+            getattr(bigger, name)[: len(self.sizes)] = getattr(self, name)
         return bigger
 
 
-@implements(log_union, DenseTable, argument=1)
-def _log_union(model, table, a, b, room):
-    table.sizes[room] = table.sizes[a] + table.sizes[b]
-    for w in range(table.stats.shape[1]):
-        table.stats[room, w] = table.stats[a, w] + table.stats[b, w]
-    derive(model, table, room)
-    return log_marginal(model, table, room)
+@implements(log_union, DenseSlots, argument=1)
+def _log_union(model, slots, a, b, into):
+    slots.sizes[into] = slots.sizes[a] + slots.sizes[b]
+    for w in range(slots.stats.shape[1]):
+        slots.stats[into, w] = slots.stats[a, w] + slots.stats[b, w]
+    derive(model, slots, into)
+    return log_marginal(model, slots, into)
 
 
-@implements(unite, DenseTable, argument=1)
-def _unite(model, table, a, b, room):
-    take(model, table, room, a)
+@implements(unite, DenseSlots, argument=1)
+def _unite(model, slots, a, b, into):
+    take(model, slots, into, a)
 
 
-@implements(log_difference, DenseTable, argument=1)
-def _log_difference(model, table, whole, part, room):
-    table.sizes[room] = table.sizes[whole] - table.sizes[part]
-    for w in range(table.stats.shape[1]):
-        table.stats[room, w] = table.stats[whole, w] - table.stats[part, w]
-    derive(model, table, room)
-    return log_marginal(model, table, room)
+@implements(log_difference, DenseSlots, argument=1)
+def _log_difference(model, slots, whole, part, into):
+    slots.sizes[into] = slots.sizes[whole] - slots.sizes[part]
+    for w in range(slots.stats.shape[1]):
+        slots.stats[into, w] = slots.stats[whole, w] - slots.stats[part, w]
+    derive(model, slots, into)
+    return log_marginal(model, slots, into)
 
 
-@implements(separate, DenseTable, argument=1)
-def _separate(model, table, whole, part, room):
-    take(model, table, room, whole)
+@implements(separate, DenseSlots, argument=1)
+def _separate(model, slots, whole, part, into):
+    take(model, slots, into, whole)
 
 
-@implements(is_full, DenseTable, argument=1)
-def _is_full(model, table):
+@implements(is_full, DenseSlots, argument=1)
+def _is_full(model, slots):
     return False
 
 
-@implements(take, DenseTable, argument=1)
-def _take(model, table, source, into):
-    # Loops, not array assignments: these take Numba seconds to compile.
-    table.sizes[into] = table.sizes[source]
-    for w in range(table.stats.shape[1]):
-        table.stats[into, w] = table.stats[source, w]
-    for w in range(table.derived.shape[1]):
-        table.derived[into, w] = table.derived[source, w]
+@implements(take, DenseSlots, argument=1)
+def _take(model, slots, source, into):
+    # Loops, not array assignments: Numba takes seconds to compile the latter.
+    slots.sizes[into] = slots.sizes[source]
+    for w in range(slots.stats.shape[1]):
+        slots.stats[into, w] = slots.stats[source, w]
+    for w in range(slots.derived.shape[1]):
+        slots.derived[into, w] = slots.derived[source, w]
 
 
-@implements(clear, DenseTable, argument=1)
-def _clear(model, table, slot):
-    table.sizes[slot] = 0
-    for w in range(table.stats.shape[1]):
-        table.stats[slot, w] = 0.0
-    derive(model, table, slot)
+@implements(clear, DenseSlots, argument=1)
+def _clear(model, slots, slot):
+    slots.sizes[slot] = 0
+    for w in range(slots.stats.shape[1]):
+        slots.stats[slot, w] = 0.0
+    derive(model, slots, slot)
 
 
-#: Takes a model, a chain's table, the slots in use and a generator; returns the model with other hyperparameters.
+#: An update of hyperparameters: takes the model, a chain's slots, the slots in use and a generator; returns the new model.
 Learner = Callable[[Any, Any, np.ndarray, np.random.Generator], Any]
 
 
-# ---- the Python side ---------------------------------------------------------------------------------------------------
+# ---- the Python side -------------------------------------------------------------------------------------------------------
 
 
-class Component(ABC):
-    """How one cluster makes data: hyperparameters, and plain array code over many clusters at once.
+class Component(Declared, ABC):
+    """How one cluster makes data: hyperparameters, what the family can do, and array code over many clusters at once.
 
-    In the array forms, ``stats`` has one row per cluster: its size, then its additive statistics in the model's units.
-    Everything else is in the user's units.
+    A subclass must provide :meth:`from_data`, :meth:`model`, :meth:`slots`, :meth:`statistics`, :meth:`log_marginals` and
+    :meth:`log_predictives`. In these, ``stats`` has one row per cluster: its size, then its additive statistics in the
+    model's units. Everything else is in the user's units. ``X`` may be an array, a sparse matrix or
+    :class:`~hashmix.data.rows.Rows`; ``self.rows(X)`` makes Rows of each.
+
+    The class attributes declare what the family can do. Estimator, command line and report ask them.
     """
 
-    #: Whether large data start from a clustered sample of the rows (:mod:`hashmix.first_states`).
-    starts_from_sample = True
-    #: For how many sweeps of warm-up hyperparameters that are learned keep the values they start from.
-    sweeps_held = 0
+    #: Whether sparse matrices are accepted.
+    takes_sparse: ClassVar[bool] = False
+    #: Whether entries must be counts: whole numbers of at least 0.
+    takes_counts: ClassVar[bool] = False
+    #: Whether :meth:`expected_parameters` returns ``means`` and ``covariances``.
+    has_means: ClassVar[bool] = False
+    #: Whether columns are words, with a probability or rate in every cluster (:meth:`word_profile`).
+    has_words: ClassVar[bool] = False
+    #: Whether :meth:`draw_parameters`, :meth:`log_densities` and :meth:`draw_rows` are there, to draw new rows.
+    draws_parameters: ClassVar[bool] = False
+    #: Whether constant columns are left out when the component was chosen by name.
+    drops_constant_columns: ClassVar[bool] = False
+    #: Whether chains on large data start from a clustered sample of the rows (:mod:`hashmix.run.starts`).
+    starts_from_sample: ClassVar[bool] = True
+    #: For how many sweeps of warm-up learned hyperparameters keep their starting values.
+    sweeps_held: ClassVar[int] = 0
+
+    # ---- data and model ----
 
     @classmethod
     @abstractmethod
     def from_data(cls, X: Any, learn: bool = False) -> Component:
-        """The component with hyperparameters chosen from the data; or learned, from there on."""
+        """Choose hyperparameters from the data; with ``learn``, they are starting values and are learned."""
 
-    def rows(self, X: Any, owner: str = "sample") -> Any:
-        """Data as kernels take them, checked: a matrix of numbers, unless a component knows better."""
-        return as_rows(X, owner)
+    @classmethod
+    def rows(cls, X: Any, owner: str = "sample") -> Any:
+        """Validate data and return them as kernels take them: dense numbers, unless a component overrides this."""
+        return as_dense(X, owner)
+
+    def hashed(self, rows: Rows) -> Rows:
+        """The rows as hashing sees them: the same, unless a component overrides this."""
+        return rows
 
     @abstractmethod
     def model(self, X: Any) -> Any:
-        """The model for these data: internal units, look-up tables."""
+        """The model for these data: a NamedTuple of what kernels read."""
+
+    @abstractmethod
+    def slots(self, model: Any, capacity: int) -> Any:
+        """``capacity`` cluster slots; a slot is cleared by whoever uses it first."""
+
+    # ---- learned hyperparameters ----
 
     def learner(self, model: Any, X: Any) -> Learner | None:
-        """An exact update of the model's hyperparameters, or None where they are fixed.
+        """An exact update of the model's hyperparameters, or None if they are fixed.
 
-        The update takes the model, the chain's table, the slots of its clusters and a generator, and returns the model with
-        other hyperparameters, in the same internal units.
+        The update takes the model, the chain's slots, the numbers of the slots in use and a generator. It returns the model
+        with new hyperparameters, in the same internal units.
         """
         return None
 
     def hyperparameters(self, model: Any) -> dict[str, np.ndarray]:
-        """What is learned, by name, as a model has it; nothing where all is fixed."""
+        """The learned hyperparameters of a model, by name; empty if all are fixed."""
         return {}
 
     def with_hyperparameters(self, values: dict[str, Any]) -> Component:
-        """The component with these values of what is learned, fixed."""
+        """The component with the learned hyperparameters fixed at these values."""
         return self
 
-    @abstractmethod
-    def table(self, model: Any, capacity: int) -> Any:
-        """A table of ``capacity`` cluster slots; slots are cleared by whoever takes them."""
+    # ---- array code over many clusters ----
 
     @abstractmethod
     def statistics(self, model: Any, X: Any, labels: np.ndarray, n_clusters: int) -> Any:
@@ -270,18 +305,25 @@ class Component(ABC):
     def log_predictives(self, model: Any, stats: Any, X: Any) -> np.ndarray:
         """Log p(row | cluster), (n, K)."""
 
-    @abstractmethod
     def draw_parameters(self, model: Any, stats: Any, rng: np.random.Generator) -> Any:
-        """One draw of every cluster's parameters from their posterior; rows of size 0 draw from the prior."""
+        """Draw every cluster's parameters from their posterior; a cluster of size 0 draws from the prior."""
+        raise self._cannot("draw_parameters")
 
-    @abstractmethod
     def expected_parameters(self, model: Any, stats: Any) -> Any:
         """The posterior expectation of every cluster's parameters."""
+        raise self._cannot("expected_parameters")
 
-    @abstractmethod
     def log_densities(self, parameters: Any, X: Any) -> np.ndarray:
         """Log density of every row under every parameter set, (n, K)."""
+        raise self._cannot("log_densities")
 
-    @abstractmethod
     def draw_rows(self, parameters: Any, labels: np.ndarray, rng: np.random.Generator) -> Any:
-        """One row for each label, drawn under that cluster's parameters, (len(labels), D)."""
+        """One row per label, drawn under that cluster's parameters, (len(labels), D)."""
+        raise self._cannot("draw_rows")
+
+    def word_profile(self, model: Any, stats: Any) -> np.ndarray:
+        """Expected probability or rate of every word in every cluster, (K, D); for components that have words."""
+        raise self._cannot("word_profile")
+
+    def _cannot(self, method: str) -> TypeError:
+        return TypeError(f"{type(self).__name__} does not provide {method}: see hashmix.components.contract.Component.")

@@ -1,28 +1,45 @@
-"""What a family of hash functions is to tables and moves."""
+"""The contract of hash families: settings, and how to build the buckets that moves sample from."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from hashmix.hashing.rows import DenseRows, SparseRows, as_hashable, n_columns, n_rows
-from hashmix.rng import chain_keys, stream
-from hashmix.validation import bad_parameter, check_integer, check_n_jobs
+from hashmix.core.declared import Declared
+from hashmix.core.validation import bad_parameter, check_integer, check_n_jobs
+from hashmix.data.rows import Rows
 
-__all__ = ["HashFamily", "check_bits", "in_threads"]
+__all__ = ["BucketIndex", "HashFamily", "check_bits", "in_threads"]
 
-#: Rows hashed by one thread in one go.
-_BLOCK = 4096
 _MOST_BITS = 64
 
 
 def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None = None) -> list[Any]:
-    """Do every task, in ``n_jobs`` threads (None: one per processor); results in the order of the tasks."""
+    """Run ``work`` on every task in a pool of threads.
+
+    Parameters
+    ----------
+    work : callable
+        Must release the GIL to run in parallel, as kernels do.
+    tasks : iterable
+    n_jobs : int, optional
+        Number of threads; None for one per processor.
+
+    Returns
+    -------
+    list
+        Results in the order of the tasks.
+
+    Examples
+    --------
+    >>> from hashmix.hashing.family import in_threads
+    >>> in_threads(abs, [-1, 2, -3], n_jobs=2)
+    [1, 2, 3]
+    """
     workers = check_n_jobs("hashing", n_jobs)
     tasks = list(tasks)
     if workers == 1 or len(tasks) == 1:
@@ -32,88 +49,88 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | N
 
 
 def check_bits(owner: str, n_bits: Any) -> int:
-    """How many hashes fit into a code."""
+    """Validate the number of bits per code.
+
+    Examples
+    --------
+    >>> from hashmix.hashing.family import check_bits
+    >>> check_bits("SignProjection", 10)
+    10
+    """
     if not isinstance(n_bits, (int, np.integer)) or isinstance(n_bits, bool) or not 1 <= n_bits <= _MOST_BITS:
         raise bad_parameter(owner, "n_bits", f"an integer from 1 to {_MOST_BITS}", n_bits)
     return int(n_bits)
 
 
-class HashFamily(ABC):
-    """Hash functions: ``n_tables`` codes of ``n_bits`` concatenated hashes each.
+class BucketIndex(Protocol):
+    """Result of :meth:`HashFamily.build`: ``arrays`` is the :class:`~hashmix.hashing.tables.TableArrays` that kernels read."""
 
-    A family never looks at a partition. :meth:`fit` learns from the data only what the functions need to know about
-    columns; the functions themselves are drawn from ``random_state``.
+    arrays: Any
+
+
+class HashFamily(Declared, ABC):
+    """A way to group similar rows into buckets, described by its parameters.
+
+    A family never looks at a partition. Moves may therefore draw anchors and launch states from its buckets without any
+    probability of the hash functions in their acceptance ratio.
+
+    A subclass stores every parameter of ``__init__`` under its own name, and passes ``n_bits`` and ``n_tables`` to
+    ``super().__init__``. Names of attributes that depend on data end with an underscore. It must provide :meth:`build`.
+    Most families compute codes, and rows with equal codes share a bucket. They subclass
+    :class:`~hashmix.hashing.CodeFamily` instead, which implements :meth:`build` in terms of
+
+    - ``_draw_functions(rows)``: draw the hash functions named by ``key_``;
+    - ``_hash(rows, begin, end, out)``: write the codes of rows begin … end − 1;
+    - ``_fit_columns(rows)``, optional: learn about the columns, usually from ``rows.summary``;
+    - ``_check(rows)``, optional: raise a ValueError if rows cannot be hashed;
+    - ``opposite(codes)``, optional: codes of the opposite rows. The default is None: there are none.
+
+    Parameters
+    ----------
+    n_bits : int
+        Hashes per code, 1 to 64.
+    n_tables : int
+        Codes per row.
+
+    Attributes
+    ----------
+    shared : bool
+        Class attribute. Whether all chains of a run share the result of :meth:`build` if it is never refreshed. False by
+        default: each chain has its own functions. True suits families that are expensive to build.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> hm.hashing.NeighbourLists(n_tables=8)
+    NeighbourLists(n_bits=32, n_tables=8, n_neighbors=12)
     """
 
     n_bits: int
     n_tables: int
-    random_state: Any
+    shared = False
 
-    def __init__(self, n_bits: int, n_tables: int, random_state: Any) -> None:
+    def __init__(self, n_bits: int, n_tables: int) -> None:
         owner = type(self).__name__
         self.n_bits = check_bits(owner, n_bits)
         self.n_tables = check_integer(owner, "n_tables", n_tables, low=1)
-        self.random_state = random_state
-
-    def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.endswith("_"))
-        return f"{type(self).__name__}({settings})"
-
-    @property
-    def n_functions(self) -> int:
-        """How many hash functions there are in all."""
-        return self.n_bits * self.n_tables
-
-    def fit(self, X: Any) -> HashFamily:
-        """Learn about the columns of X and draw the functions; returns the family itself."""
-        rows = as_hashable(X, type(self).__name__)
-        self.key_ = np.uint64(chain_keys(self.random_state, 1)[0])
-        self.n_features_in_ = n_columns(rows)
-        self._fit_columns(rows)
-        self._draw_functions(rows)
-        return self
-
-    def redrawn(self, X: Any, key: int) -> HashFamily:
-        """A fitted family's twin with fresh functions, named by ``key``; what was learned about columns is kept."""
-        self._check_fitted("redrawn")
-        twin = copy(self)
-        twin.key_ = stream(int(self.key_), key).state[0]
-        twin._draw_functions(as_hashable(X, type(self).__name__))
-        return twin
-
-    def codes(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
-        """Codes of rows, uint64 of shape (n_tables, n_rows); the same for any ``n_jobs``, dense or sparse."""
-        owner = type(self).__name__
-        self._check_fitted("codes")
-        rows = as_hashable(X, owner)
-        if n_columns(rows) != self.n_features_in_:
-            raise bad_parameter(owner, "X", f"a matrix of {self.n_features_in_} columns", f"{n_columns(rows)} columns")
-        self._check(rows)
-        n = n_rows(rows)
-        out = np.empty((self.n_tables, n), np.uint64)
-        in_threads(lambda start: self._hash(rows, start, min(start + _BLOCK, n), out), range(0, n, _BLOCK), n_jobs)
-        return out
-
-    def _check_fitted(self, method: str) -> None:
-        if not hasattr(self, "key_"):
-            raise ValueError(f"{type(self).__name__} has no hash functions yet: call fit before {method}.")
 
     @abstractmethod
-    def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
-        """Learn what the functions must know about columns."""
+    def build(self, rows: Rows, key: int, generation: int = 0, n_jobs: int | None = None) -> BucketIndex:
+        """Group rows into buckets with the functions named by (key, generation). The family itself is not changed.
 
-    @abstractmethod
-    def _draw_functions(self, rows: DenseRows | SparseRows) -> None:
-        """Draw the functions named by ``key_``."""
+        Parameters
+        ----------
+        rows : Rows
+        key : int
+            Names the chain.
+        generation : int, default=0
+            Number of times that the functions of this chain were refreshed.
+        n_jobs : int, optional
+            Number of threads; None for one per processor. Does not change the result.
 
-    @abstractmethod
-    def _check(self, rows: DenseRows | SparseRows) -> None:
-        """Raise where rows cannot be hashed."""
-
-    @abstractmethod
-    def _hash(self, rows: DenseRows | SparseRows, begin: int, end: int, out: np.ndarray) -> None:
-        """Write the codes of rows begin … end − 1."""
-
-    def opposite(self, codes: np.ndarray) -> np.ndarray | None:
-        """Codes that the rows' opposites −x would have, where the family knows opposites; else None."""
-        return None
+        Returns
+        -------
+        Tables, Neighbours or another object with ``arrays``
+            ``arrays`` is a :class:`~hashmix.hashing.tables.TableArrays`. Each row is in its own bucket of each table, once, and
+            never in the opposite bucket.
+        """

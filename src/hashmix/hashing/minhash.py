@@ -1,8 +1,8 @@
-"""Weighted MinHash: rows with similar non-negative features share hashes, with the probability of weighted Jaccard.
+"""Weighted MinHash: the probability that two non-negative rows share a hash is their weighted Jaccard similarity.
 
-A hash is the first dart (feature j, height y) of an endless random sequence that falls under the row, y ≤ x_j. Two rows
-share it exactly when that dart is the same. Two ways to find it are here, both exact: consistent weighted sampling
-(Ioffe), and rejection sampling under known bounds (Shrivastava).
+Throw an infinite sequence of random darts (feature j, height y). The hash of a row x is the first dart that falls under it,
+y ≤ x_j. Two rows share a hash if and only if this dart is the same. It is found by one of two exact methods: consistent
+weighted sampling (Ioffe), or rejection sampling under known bounds (Shrivastava).
 """
 
 from __future__ import annotations
@@ -12,35 +12,42 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import borrowed, helper, hot_helper, kernel
-from hashmix.hashing.counter import address, uniform_at
-from hashmix.hashing.family import HashFamily
-from hashmix.hashing.rows import (
-    DenseRows,
+from hashmix.core.compiling import borrowed, helper, hot_helper, kernel
+from hashmix.core.counter import address, uniform_at
+from hashmix.core.rng import mix
+from hashmix.core.validation import bad_parameter, check_choice
+from hashmix.data.rows import Rows
+from hashmix.hashing.codes import CodeFamily
+from hashmix.hashing.features import (
     FeatureMap,
-    SparseRows,
+    check_auto_flag,
+    check_scaling,
     column_map,
+    count_features,
     feature_value,
-    n_columns,
+    has_negative,
     nonzeros,
     smallest_entry,
+    standard_scale,
 )
-from hashmix.rng import mix
-from hashmix.validation import bad_parameter, check_choice, check_flag, check_scale
 
-__all__ = ["ICWS", "ZERO_CODE", "WeightedMinHash", "icws_codes"]
+__all__ = ["ICWS", "ZERO_CODE", "ICWSWork", "WeightedMinHash", "combine", "icws_codes"]
 
-#: The code of rows without a positive feature: a bucket of their own.
+#: The code of rows without a positive feature. No other row has it.
 ZERO_CODE = np.uint64(0)
-#: Draws of this many (feature, function) pairs are kept; beyond, they are drawn again for each row.
+#: The draws of at most this many (feature, function) pairs are stored. More are drawn again for each row.
 _MOST_KEPT = 4_000_000
-#: A row that no dart of so many hits cannot be hashed by rejection.
+#: Rejection sampling fails for a row that is not hit by this many darts.
 _MOST_DARTS = 1_000_000
+#: Darts stored per function. Later darts are drawn again for each row.
 _KEPT_DARTS = 256
 
 
 class ICWS(NamedTuple):
-    """Consistent weighted samplers: r, log c − r and b of every (feature, function), or empty arrays to draw them anew."""
+    """Consistent weighted samplers: the draws r, log c − r and b of each (feature, function).
+
+    Empty arrays mean that the draws are repeated for each row.
+    """
 
     key: np.uint64
     n_functions: int
@@ -50,7 +57,7 @@ class ICWS(NamedTuple):
 
 
 class ICWSWork(NamedTuple):
-    """Room for one row: its non-zeros, and the best dart so far of every function."""
+    """Buffers for one row: its non-zero features, and the best dart so far of each function."""
 
     columns: np.ndarray
     values: np.ndarray
@@ -60,7 +67,14 @@ class ICWSWork(NamedTuple):
 
     @classmethod
     def empty(cls, n_features: int, n_functions: int) -> ICWSWork:
-        """Room for rows of up to ``n_features`` non-zeros."""
+        """Allocate buffers for rows with at most ``n_features`` non-zero features.
+
+        Examples
+        --------
+        >>> from hashmix.hashing.minhash import ICWSWork
+        >>> len(ICWSWork.empty(n_features=6, n_functions=2).best)
+        2
+        """
         return cls(
             np.empty(n_features, np.int64),
             np.empty(n_features),
@@ -71,7 +85,7 @@ class ICWSWork(NamedTuple):
 
 
 class Darts(NamedTuple):
-    """Darts uniform under bounds: where features' intervals end, and the first darts of every function."""
+    """Uniform darts under the bounds: cumulative sums of the bounds, and the first darts of each function."""
 
     key: np.uint64
     ends: np.ndarray
@@ -84,7 +98,7 @@ class Darts(NamedTuple):
 
 @hot_helper
 def _icws_draw(key, function, feature):
-    """Draws r ~ Gamma(2, 1); log c − r with c ~ Gamma(2, 1); b uniform: what one function knows of one feature."""
+    """The draws of one function for one feature: r ~ Gamma(2, 1), log c − r with c ~ Gamma(2, 1), and uniform b."""
     place = address(key, function, feature)
     r = -math.log(uniform_at(place, 0) * uniform_at(place, 1))
     c = -math.log(uniform_at(place, 2) * uniform_at(place, 3))
@@ -101,17 +115,17 @@ def _keep_draws(key, begin, end, r, log_c_less_r, b):
 
 @hot_helper
 def combine(code, feature, level):
-    """A code, and one more hash (feature, level) of the row, in 64 bits."""
+    """Append a hash (feature, level) to a code of 64 bits. For kernels."""
     word = mix(code ^ mix(np.uint64(np.int64(feature)) + np.uint64(1)) + np.uint64(np.int64(level)))
     return word if word != ZERO_CODE else np.uint64(1)
 
 
 @helper
 def icws_codes(samplers, n_bits, work, found, codes, i):
-    """Codes, into column i, of the row whose ``found`` non-zeros are in ``work``.
+    """Write to column i the codes of the row whose ``found`` non-zero features are in ``work``. For kernels.
 
-    For every function and non-zero: t = ⌊ln x / r + b⌋, ln y = r (t − b), ln a = ln c − ln y − r; the hash is the feature
-    of the least a, and its t.
+    For each function and non-zero feature: t = ⌊ln x / r + b⌋, ln y = r (t − b), ln a = ln c − ln y − r. The hash is the
+    feature with the smallest a, together with its t.
     """
     best, best_feature, best_level = work.best, work.best_feature, work.best_level
     for h in range(samplers.n_functions):
@@ -158,7 +172,7 @@ def _hash_icws(rows, features, samplers, n_bits, work, begin, end, codes):
 
 @helper
 def _dart(key, function, number, ends):
-    """Dart number … of a function: its feature and its height."""
+    """The feature and the height of a dart of a function."""
     p = uniform_at(address(key, function, number), 0) * ends[-1]
     low, high = 0, len(ends) - 1
     while low < high:
@@ -179,7 +193,7 @@ def _keep_darts(key, ends, features, heights):
 
 @kernel
 def _hash_darts(rows, features, darts, n_bits, begin, end, codes):
-    """Codes of rows begin … end − 1; the first row that no dart hits stops it and is returned, or −1."""
+    """Compute codes of rows begin … end − 1. Stop at the first row that no dart hits and return it; else return −1."""
     rows, features, darts, codes = borrowed(rows), borrowed(features), borrowed(darts), borrowed(codes)
     n_features = len(darts.ends)
     kept = darts.features.shape[1]
@@ -213,31 +227,44 @@ def _hash_darts(rows, features, darts, n_bits, begin, end, codes):
 # ---- the family --------------------------------------------------------------------------------------------------------------
 
 
-class WeightedMinHash(HashFamily):
+class WeightedMinHash(CodeFamily):
     """Weighted MinHash: rows x, y ≥ 0 share a hash with probability Σ min(x_j, y_j) / Σ max(x_j, y_j).
 
-    Any number of rows share one hash with probability Σ_j min / Σ_j max over all of them. A row has the same hashes
-    whether it comes dense or sparse; rows without a positive feature share a code of their own, 0.
+    Any number of rows share a hash with probability Σ_j min / Σ_j max over all of them. Dense and sparse rows with the same
+    entries have the same codes. Rows without a positive feature have code 0, which no other row has.
 
     Parameters
     ----------
     n_bits : int, default=1
-        Hashes concatenated in a code, 1 to 64: codes agree with the probability above to that power.
+        Hashes per code, 1 to 64. Codes are equal with the probability above to this power.
     n_tables : int, default=1
         Codes per row.
     method : {"icws", "rejection"}, default="icws"
-        Consistent weighted sampling: every non-zero is looked at once per hash. Or rejection: darts are thrown under the
-        largest value seen in each column until one falls under the row, which for dense rows takes a few tests whatever
-        the number of columns; rows to hash later must stay within those bounds, and fill more than about a 10⁻⁵ of them.
-    signed : bool, default=False
-        Hash the sign split of rows (:func:`hashmix.hashing.sign_split`), which takes negative entries.
-    center : bool, default=False
-        Subtract the columns' means (needs ``signed``; not for sparse rows).
-    scale : {False, True, "idf"}, default=False
-        Divide by the columns' standard deviations: on signed data the similarity depends on origin and units. Or weigh words
-        by how few rows have them (see :class:`SignProjection`).
+        How the first dart is found:
+
+        - "icws": consistent weighted sampling. The cost per hash is proportional to the number of non-zero features.
+        - "rejection": throw darts under the largest value in each column, until one falls under the row. For dense rows this
+          takes a few tests, independent of the number of columns. Rows that are hashed later must be within the bounds and
+          fill more than about 10⁻⁵ of them.
+    signed : {False, True, "auto"}, default=False
+        Hash the sign split of rows (:func:`hashmix.hashing.sign_split`). Required for negative entries. "auto": True for
+        dense rows and for negative entries.
+    center : {False, True, "auto"}, default=False
+        Subtract column means. Requires ``signed``. Not available for sparse rows. "auto": True if possible.
+    scale : {False, True, "idf", "auto"}, default=False
+        Divide columns by their standard deviations, or weight them by inverse document frequency, as in
+        :class:`SignProjection`. The similarity of signed data depends on origin and units.
     random_state : None, int, SeedSequence, Generator or RandomState
-        Where the functions come from.
+        Source of the functions.
+
+    Attributes
+    ----------
+    columns_ : FeatureMap
+        The features that are hashed.
+    functions_ : ICWS or Darts
+        The functions as kernels read them.
+    signed_, center_, scale_
+        The settings after "auto" is resolved.
 
     Examples
     --------
@@ -253,31 +280,32 @@ class WeightedMinHash(HashFamily):
         n_bits: int = 1,
         n_tables: int = 1,
         method: str = "icws",
-        signed: bool = False,
-        center: bool = False,
+        signed: bool | str = False,
+        center: bool | str = False,
         scale: bool | str = False,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
-        self.method = check_choice(type(self).__name__, "method", method, ["icws", "rejection"])
         owner = type(self).__name__
-        self.signed, self.center = check_flag(owner, "signed", signed), check_flag(owner, "center", center)
-        self.scale = check_scale(owner, scale)
-        if center and not signed:
-            raise bad_parameter(
-                type(self).__name__, "signed", "True when center is (centred data have negative entries)", signed
-            )
+        self.method = check_choice(owner, "method", method, ["icws", "rejection"])
+        self.signed, self.center = check_auto_flag(owner, "signed", signed), check_auto_flag(owner, "center", center)
+        self.scale = check_scaling(owner, scale)
+        if self.center is True and self.signed is False:
+            raise bad_parameter(owner, "signed", "True when center is (centred data have negative entries)", signed)
 
-    def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
+    def _fit_columns(self, rows: Rows) -> None:
+        dense = not rows.is_sparse
+        self.signed_ = dense or has_negative(rows) if self.signed == "auto" else bool(self.signed)
+        self.center_ = dense and self.signed_ if self.center == "auto" else bool(self.center)
+        self.scale_ = standard_scale(rows) if self.scale == "auto" else self.scale
         self._check_entries(rows)
-        self.columns_: FeatureMap = column_map(rows, self.center, self.scale, self.signed)
+        self.columns_ = column_map(rows, self.center_, self.scale_, self.signed_)
         if self.method == "rejection":
             self.bounds_ = _largest_features(rows, self.columns_)
             if self.bounds_.max() > np.finfo(np.float64).max / len(self.bounds_):
                 raise ValueError("X must hold numbers whose sum is finite. Its columns are too large for method='rejection'.")
 
-    def _draw_functions(self, rows: DenseRows | SparseRows) -> None:
-        n_features = self.n_features_in_ * (2 if self.signed else 1)
+    def _draw_functions(self, rows: Rows) -> None:
         if self.method == "rejection":
             ends = np.cumsum(self.bounds_)
             shape = (self.n_functions, min(_KEPT_DARTS, 1 + _MOST_KEPT // self.n_functions))
@@ -285,56 +313,47 @@ class WeightedMinHash(HashFamily):
             if ends[-1] > 0.0:
                 _keep_darts(*self.functions_)
             return
+        n_features = count_features(self.columns_)
         shape = (n_features if n_features * self.n_functions <= _MOST_KEPT else 0, self.n_functions)
         self.functions_ = ICWS(self.key_, self.n_functions, np.empty(shape), np.empty(shape), np.empty(shape))
         _keep_draws(self.key_, 0, shape[0], *self.functions_[2:])
 
-    def _check(self, rows: DenseRows | SparseRows) -> None:
+    def _check(self, rows: Rows) -> None:
         self._check_entries(rows)
         if self.method == "rejection":
             beyond = np.flatnonzero(_largest_features(rows, self.columns_) > self.bounds_)
             if len(beyond):
                 raise ValueError(
                     f"WeightedMinHash with method='rejection' takes rows within the bounds seen in fit. Got a larger value in "
-                    f"column {beyond[0] % n_columns(rows)}; fit on more rows, or take method='icws'."
+                    f"column {beyond[0] % rows.n_columns}. Fit on more rows, or use method='icws'."
                 )
 
-    def _check_entries(self, rows: DenseRows | SparseRows) -> None:
-        if self.center and isinstance(rows, SparseRows):
+    def _check_entries(self, rows: Rows) -> None:
+        if self.center_ and rows.is_sparse:
             raise bad_parameter("WeightedMinHash", "center", "False for sparse rows (centring fills in the zeros)", True)
-        if not self.signed:
+        if not self.signed_ and has_negative(rows):
             value, row, column = smallest_entry(rows)
-            if value < 0.0:
-                raise ValueError(
-                    f"WeightedMinHash takes entries ≥ 0, or any with signed=True. Got {value} in row {row}, column {column}."
-                )
+            raise ValueError(
+                f"WeightedMinHash takes entries ≥ 0, or any with signed=True. Got {value} in row {row}, column {column}."
+            )
 
-    def _hash(self, rows: DenseRows | SparseRows, begin: int, end: int, out: np.ndarray) -> None:
+    def _hash(self, rows: Rows, begin: int, end: int, out: np.ndarray) -> None:
         if self.method == "icws":
             work = ICWSWork.empty(self.n_features_in_, self.n_functions)
-            _hash_icws(rows, self.columns_, self.functions_, self.n_bits, work, begin, end, out)
+            _hash_icws(rows.arrays, self.columns_, self.functions_, self.n_bits, work, begin, end, out)
             return
-        missed = _hash_darts(rows, self.columns_, self.functions_, self.n_bits, begin, end, out)
+        missed = _hash_darts(rows.arrays, self.columns_, self.functions_, self.n_bits, begin, end, out)
         if missed >= 0:
             raise ValueError(
-                f"WeightedMinHash with method='rejection' takes rows that fill some of their bounds. Row {missed} was "
-                f"not hit by {_MOST_DARTS} darts; take method='icws'."
+                f"WeightedMinHash with method='rejection' takes rows that fill part of their bounds. Row {missed} was "
+                f"not hit by {_MOST_DARTS} darts. Use method='icws'."
             )
 
 
-def _largest_features(rows: DenseRows | SparseRows, features: FeatureMap) -> np.ndarray:
-    """The largest value of every feature, which is the feature of a column's largest (or smallest) entry, and at least 0."""
-    high = np.maximum((_extreme_entries(rows, np.maximum) - features.origin) * features.scale, 0.0)
+def _largest_features(rows: Rows, features: FeatureMap) -> np.ndarray:
+    """The largest value of each feature, at least 0. It belongs to the largest or smallest entry of a column."""
+    high = np.maximum((rows.summary.most - features.origin) * features.scale, 0.0)
     if not features.signed:
         return high
-    low = np.minimum((_extreme_entries(rows, np.minimum) - features.origin) * features.scale, 0.0)
+    low = np.minimum((rows.summary.least - features.origin) * features.scale, 0.0)
     return np.concatenate([high, -low])
-
-
-def _extreme_entries(rows: DenseRows | SparseRows, extreme: np.ufunc) -> np.ndarray:
-    """The largest or smallest entry of every column; of sparse rows, and zero."""
-    if not isinstance(rows, SparseRows):
-        return extreme.reduce(rows.values, axis=0).astype(np.float64)
-    out = np.zeros(rows.n_features)
-    extreme.at(out, rows.columns, rows.values)
-    return out

@@ -1,4 +1,4 @@
-"""Sign random projections: rows in a similar direction share bits."""
+"""Sign random projections: rows in similar directions share bits."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
-from scipy.sparse import csr_matrix
 
-from hashmix.compiling import borrowed, helper, kernel
-from hashmix.hashing.counter import address, uniform_at
-from hashmix.hashing.family import HashFamily, in_threads
-from hashmix.hashing.rows import DenseRows, SparseRows, as_row_pair, column_map, n_rows
-from hashmix.rng import numpy_generator
-from hashmix.validation import bad_parameter, check_scale
+from hashmix.core.compiling import borrowed, helper, kernel
+from hashmix.core.counter import address, uniform_at
+from hashmix.core.rng import numpy_generator
+from hashmix.core.validation import bad_parameter
+from hashmix.data.rows import Rows
+from hashmix.hashing.codes import CodeFamily
+from hashmix.hashing.family import in_threads
+from hashmix.hashing.features import as_row_pair, check_scaling, column_map, standard_scale
 
 __all__ = ["SignProjection", "hamming", "sign_collision_probability"]
 
-#: Rows that medians are taken of.
+#: Medians are computed from at most this many rows.
 _MEDIAN_ROWS = 10_000
+#: Features whose weights one thread draws per task.
+_WEIGHT_BLOCK = 1000
+#: Bytes per page of memory.
 _PAGE = 4096
 
 
 @intrinsic
 def _fma(typing_context, a, b, c):
-    """a·b + c rounded once: the same on every machine, whatever the compiler makes of the loop around it."""
+    """a·b + c with one rounding: the same on every machine, however the compiler transforms the loop around it."""
 
     def generate(context, builder, signature, arguments):
         return builder.fma(*arguments)
@@ -36,7 +40,7 @@ def _fma(typing_context, a, b, c):
 
 @helper
 def _pack_signs(sums, n_bits, i, codes):
-    """The signs of one row's projections as its codes."""
+    """Pack the signs of the projections of row i into its codes."""
     h = 0
     for table in range(codes.shape[0]):
         code = np.uint64(0)
@@ -48,7 +52,7 @@ def _pack_signs(sums, n_bits, i, codes):
 
 @kernel
 def _draw_normals(key, weights, begin, end):
-    """Standard normal weights of features begin … end − 1, (d, n_functions), each known by its own address."""
+    """Draw standard normal weights of features begin … end − 1 (Box–Muller), each from its own address (h, j)."""
     for j in range(begin, end):
         for h in range(weights.shape[1]):
             place = address(key, h, j)
@@ -58,10 +62,10 @@ def _draw_normals(key, weights, begin, end):
 
 @kernel
 def _hash_dense(rows, weights, start, sums, n_bits, begin, end, codes):
-    """Codes of rows begin … end − 1; ``sums`` is room for four rows of projections.
+    """Compute codes of rows begin … end − 1; ``sums`` are buffers for the projections of four rows.
 
-    Four rows share every weight that is read. Each sum runs through the features in order and rounds once a step, so that
-    a zero entry changes nothing, and neither does anything else but the row.
+    Four rows are processed together to load each weight once. Each sum adds the features in order and rounds once per
+    feature. Zero entries therefore change nothing, and the result depends on the row alone.
     """
     X, weights, start = borrowed(rows.values), borrowed(weights), borrowed(start)
     sums, codes = borrowed(sums), borrowed(codes)
@@ -103,7 +107,7 @@ def _hash_dense(rows, weights, start, sums, n_bits, begin, end, codes):
 
 @kernel
 def _hash_sparse(rows, weights, start, sums, n_bits, begin, end, codes):
-    """Codes of sparse rows: the sums of :func:`_hash_dense` over the non-zeros."""
+    """Compute codes of sparse rows: the sums of :func:`_hash_dense` over the non-zero entries."""
     values, columns, begins = borrowed(rows.values), borrowed(rows.columns), borrowed(rows.begins)
     weights, start, sums, codes = borrowed(weights), borrowed(start), borrowed(sums), borrowed(codes)
     n_functions = weights.shape[1]
@@ -118,45 +122,49 @@ def _hash_sparse(rows, weights, start, sums, n_bits, begin, end, codes):
         _pack_signs(s0, n_bits, i, codes)
 
 
-def _from_a_page(n: int, m: int) -> np.ndarray:
-    """Room for an n × m matrix that begins with a page of memory.
+def _page_aligned(n: int, m: int) -> np.ndarray:
+    """An n × m float64 matrix, not initialised, that begins at a page boundary.
 
-    A processor takes a read for that of a word just written when both lie equally far into their pages, and waits. With
-    weights and sums anywhere, hashing takes up to twice as long; with both at the beginning of a page, it does not.
+    A processor delays a load if its address equals that of a recent store modulo the page size (4K aliasing). Hashing takes
+    up to twice as long if weights and sums are at arbitrary addresses. It does not if both begin at page boundaries.
     """
-    room = np.empty(8 * n * m + _PAGE, np.uint8)
-    begin = -room.ctypes.data % _PAGE
-    return room[begin : begin + 8 * n * m].view(np.float64).reshape(n, m)
+    buffer = np.empty(8 * n * m + _PAGE, np.uint8)
+    begin = -buffer.ctypes.data % _PAGE
+    return buffer[begin : begin + 8 * n * m].view(np.float64).reshape(n, m)
 
 
-class SignProjection(HashFamily):
+class SignProjection(CodeFamily):
     """Sign random projections: bit h of a row x is the sign of w_h · (x − centre), with Gaussian w_h.
 
-    Two rows at an angle θ seen from the centre share a bit with probability 1 − θ/π, and a code of ``n_bits`` bits with
-    (1 − θ/π)^n_bits. A row shares a code with the opposite of another with (θ/π)^n_bits: :meth:`opposite` turns a query
-    for similar rows into one for dissimilar ones.
+    Let θ be the angle between two rows, seen from the centre. They share a bit with probability 1 − θ/π, and a code with
+    probability (1 − θ/π)^n_bits. A row shares the code of the opposite of the other with probability (θ/π)^n_bits: a look-up
+    of the :meth:`opposite` code finds dissimilar rows.
 
-    Without centring, a row of zeros has all its bits set; which bits a row at the centre has is a matter of rounding.
-
-    Each projection adds up the features in order and zeros change nothing, so a code depends on the row and the functions
-    alone: not on threads, nor on whether the row came dense or sparse.
+    A code depends on the row and the functions alone. The number of threads and the storage of the row, dense or sparse, do
+    not change it. If data are not centred, all bits of a row of zeros are set. If they are, the bits of a row at the centre
+    are determined by rounding errors.
 
     Parameters
     ----------
     n_bits : int, default=10
-        Bits in a code, 1 to 64.
+        Bits per code, 1 to 64.
     n_tables : int, default=10
         Codes per row.
     center : {None, "mean", "median", "rows"}, default="mean"
-        What projections are compared with: zero, the projection of the data's mean, the median of the projections of the
-        data (of at most 10,000 rows), which halves the data with every bit, or the projection of a random row, another
-        one for every bit: codes then tell rows apart by where they are, not by their direction alone. Without centring,
-        data far from the origin all have the same code.
-    scale : {False, True, "idf"}, default=False
-        Whether columns are divided by their standard deviations first, so that units do not matter; or, for counts of words,
-        multiplied by the logarithm of 1 + n / (rows that have the word), so that common words matter little.
+        The value that projections are compared with:
+
+        - None: zero. Rows far from the origin then all have the same code.
+        - "mean": the projection of the mean row.
+        - "median": the median projection, over at most 10,000 rows. Each bit divides the data in half.
+        - "rows": the projection of a random row, drawn for each bit. Codes then depend on location, not on direction alone.
+    scale : {False, True, "idf", "auto"}, default=False
+        Scaling of the columns:
+
+        - True: divide by standard deviations. Units then do not matter.
+        - "idf": multiply by inverse document frequencies, log(1 + n / df). Common words then matter little.
+        - "auto": "idf" for sparse rows, True for dense rows.
     random_state : None, int, SeedSequence, Generator or RandomState
-        Where the functions come from.
+        Source of the functions.
 
     Examples
     --------
@@ -178,49 +186,51 @@ class SignProjection(HashFamily):
         random_state: Any = None,
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
+        owner = type(self).__name__
         if center not in (None, "mean", "median", "rows"):
-            raise bad_parameter(type(self).__name__, "center", "None, 'mean', 'median' or 'rows'", center)
-        self.center, self.scale = center, check_scale(type(self).__name__, scale)
+            raise bad_parameter(owner, "center", "None, 'mean', 'median' or 'rows'", center)
+        self.center, self.scale = center, check_scaling(owner, scale)
 
-    def _fit_columns(self, rows: DenseRows | SparseRows) -> None:
-        self.columns_ = column_map(rows, self.center == "mean", self.scale, False)
+    def _fit_columns(self, rows: Rows) -> None:
+        self.scale_ = standard_scale(rows) if self.scale == "auto" else self.scale
+        self.columns_ = column_map(rows, center=self.center == "mean", scale=self.scale_)
 
-    def _draw_functions(self, rows: DenseRows | SparseRows) -> None:
-        weights = _from_a_page(self.n_features_in_, self.n_functions)
-        d = self.n_features_in_
-        in_threads(lambda j: _draw_normals(self.key_, weights, j, min(j + 1000, d)), range(0, d, 1000))
+    def _draw_functions(self, rows: Rows) -> None:
+        d = rows.n_columns
+        weights = _page_aligned(d, self.n_functions)
+        in_threads(
+            lambda j: _draw_normals(self.key_, weights, j, min(j + _WEIGHT_BLOCK, d)),
+            range(0, d, _WEIGHT_BLOCK),
+        )
         weights *= self.columns_.scale[:, None]
         self.weights_ = weights
-        offsets = self.columns_.origin @ weights
+        self.offsets_ = self.columns_.origin @ weights
         if self.center == "median":
-            offsets = np.median(_some_rows(rows) @ weights, axis=0)
+            self.offsets_ = np.median(_spaced_rows(rows).matrix() @ weights, axis=0)
         elif self.center == "rows":
-            chosen = numpy_generator(int(self.key_), 1).integers(n_rows(rows), size=self.n_functions)
-            offsets = np.diagonal(_take_rows(rows, chosen) @ weights)
-        self.offsets_ = offsets
+            chosen = numpy_generator(int(self.key_), 1).integers(rows.n_rows, size=self.n_functions)
+            self.offsets_ = np.diagonal(rows.take(chosen).matrix() @ weights)
 
-    def _check(self, rows: DenseRows | SparseRows) -> None:
-        pass
-
-    def _hash(self, rows: DenseRows | SparseRows, begin: int, end: int, out: np.ndarray) -> None:
-        run = _hash_sparse if isinstance(rows, SparseRows) else _hash_dense
-        run(rows, self.weights_, -self.offsets_, _from_a_page(4, self.n_functions), self.n_bits, begin, end, out)
+    def _hash(self, rows: Rows, begin: int, end: int, out: np.ndarray) -> None:
+        run = _hash_sparse if rows.is_sparse else _hash_dense
+        run(rows.arrays, self.weights_, -self.offsets_, _page_aligned(4, self.n_functions), self.n_bits, begin, end, out)
 
     def opposite(self, codes: np.ndarray) -> np.ndarray:
-        """The codes of the rows reflected in the centre: every bit turned."""
+        """The codes of rows reflected in the centre: all bits are flipped.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> hm.hashing.SignProjection(n_bits=4).opposite([0b0101])
+        array([10], dtype=uint64)
+        """
         return _as_codes(codes, "codes", "opposite") ^ np.uint64((1 << self.n_bits) - 1)
 
 
-def _some_rows(rows: DenseRows | SparseRows) -> Any:
+def _spaced_rows(rows: Rows) -> Rows:
     """At most ``_MEDIAN_ROWS`` rows, evenly spaced."""
-    return _take_rows(rows, np.linspace(0, n_rows(rows) - 1, min(n_rows(rows), _MEDIAN_ROWS)).astype(np.int64))
-
-
-def _take_rows(rows: DenseRows | SparseRows, chosen: np.ndarray) -> Any:
-    if isinstance(rows, SparseRows):
-        matrix = csr_matrix((rows.values, rows.columns, rows.begins), shape=(n_rows(rows), rows.n_features))
-        return matrix[chosen]
-    return rows.values[chosen]
+    n = rows.n_rows
+    return rows if n <= _MEDIAN_ROWS else rows.take(np.linspace(0, n - 1, _MEDIAN_ROWS).astype(np.int64))
 
 
 @kernel
@@ -228,7 +238,7 @@ def _popcounts(words):
     out = np.empty(len(words), np.int64)
     for i in range(len(words)):
         word, count = words[i], 0
-        while word != np.uint64(0):  # the compiler knows this loop as the processor's popcount
+        while word != np.uint64(0):  # compiled to one popcount instruction
             word &= word - np.uint64(1)
             count += 1
         out[i] = count
@@ -243,7 +253,16 @@ def _as_codes(codes: Any, name: str, owner: str) -> np.ndarray:
 
 
 def hamming(codes: Any, others: Any) -> np.ndarray:
-    """How many bits differ between codes, elementwise.
+    """Number of bits that differ between codes, elementwise.
+
+    Parameters
+    ----------
+    codes, others : integers ≥ 0 or arrays of them
+        Shapes that broadcast.
+
+    Returns
+    -------
+    int64 array
 
     Examples
     --------
@@ -257,7 +276,12 @@ def hamming(codes: Any, others: Any) -> np.ndarray:
 
 
 def sign_collision_probability(x: Any, y: Any) -> float:
-    """Probability that a sign projection gives two (centred) rows the same bit: 1 − θ/π.
+    """Probability that two rows share the bit of a sign projection without centring: 1 − θ/π.
+
+    Parameters
+    ----------
+    x, y : array or sparse matrix
+        One row each, not zero.
 
     Examples
     --------
@@ -265,10 +289,10 @@ def sign_collision_probability(x: Any, y: Any) -> float:
     >>> round(sign_collision_probability([1.0, 0.0], [1.0, 1.0]), 12)
     0.75
     """
-    rows = as_row_pair(x, y, "sign_collision_probability").astype(np.float64)
+    rows = as_row_pair(x, y, "sign_collision_probability").values.astype(np.float64)
     largest = abs(rows).max(axis=1)
     if (largest == 0.0).any():
         raise ValueError("sign_collision_probability needs two rows that are not zero: a zero row has no direction.")
-    x, y = rows / largest[:, None]
+    x, y = rows / largest[:, None]  # avoids overflow in the norms
     cosine = float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
     return 1.0 - math.acos(min(1.0, max(-1.0, cosine))) / math.pi

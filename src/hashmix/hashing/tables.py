@@ -1,25 +1,44 @@
-"""Hash tables as samplers: given a row, another one that is likely to be similar, or dissimilar, at the cost of a look-up."""
+"""Hash tables as samplers: one look-up gives a row that is likely to be similar, or dissimilar, to a given row."""
 
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from hashmix.compiling import borrowed, helper, inlined, kernel
-from hashmix.hashing.family import HashFamily, in_threads
-from hashmix.rng import chain_keys, integer, stream
-from hashmix.validation import bad_parameter, check_integer, check_n_jobs
+from hashmix.core.compiling import borrowed, helper, inlined, kernel
+from hashmix.core.rng import chain_keys, integer, stream
+from hashmix.core.validation import bad_parameter, check_integer, check_n_jobs
+from hashmix.data.rows import as_rows
+from hashmix.hashing.family import in_threads
 
-__all__ = ["NO_TABLES", "TableArrays", "Tables", "another_from_bucket", "bucket_mate", "filled_bucket", "n_others", "turned"]
+__all__ = [
+    "NO_TABLES",
+    "ComputesCodes",
+    "TableArrays",
+    "Tables",
+    "another_from_bucket",
+    "bucket_mate",
+    "filled_bucket",
+    "n_others",
+    "turned",
+]
 
 
 class TableArrays(NamedTuple):
-    """Tables as kernels read them; buckets are numbered through all tables.
+    """Hash tables as kernels read them. Buckets are numbered consecutively over all tables.
 
-    ``buckets`` (n, n_tables): the bucket of every row; bucket b holds rows ``order[begins[b] : begins[b + 1]]``, by
-    increasing index; ``opposites[b]`` is the bucket of the opposite code, or −1 where there is none.
+    Parameters
+    ----------
+    buckets : int32 array of shape (n_rows, n_tables)
+        The bucket of each row in each table.
+    begins : int64 array of shape (n_buckets + 1,)
+        Bucket b holds the rows ``order[begins[b] : begins[b + 1]]``.
+    order : int32 array
+        Rows by bucket.
+    opposites : int32 array of shape (n_buckets,)
+        The bucket of the opposite code; −1 if there is none.
     """
 
     buckets: np.ndarray
@@ -28,7 +47,7 @@ class TableArrays(NamedTuple):
     opposites: np.ndarray
 
 
-#: For kernels that take tables and do not read them.
+#: An empty argument for kernels that take tables but do not read them.
 NO_TABLES = TableArrays(np.empty((0, 1), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
@@ -37,9 +56,9 @@ NO_TABLES = TableArrays(np.empty((0, 1), np.int32), np.zeros(1, np.int64), np.em
 
 @helper
 def _slot(code, slots, distinct):
-    """The slot that holds a code's number, or the empty one where it belongs."""
+    """The slot that holds the number of a code, or the empty slot where it belongs (open addressing)."""
     last = np.uint64(len(slots) - 1)
-    # Codes of few bits differ in their low bits alone, fingerprints anywhere: a multiplication spreads both.
+    # Short codes differ in their low bits only, 64-bit codes in any. A multiplication spreads the differences of both.
     at = ((code * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & last
     while slots[at] >= 0 and distinct[slots[at]] != code:
         at = (at + np.uint64(1)) & last
@@ -48,7 +67,10 @@ def _slot(code, slots, distinct):
 
 @kernel
 def _sort_into_buckets(codes, bucket, order):
-    """Number the distinct codes by first appearance; return them, where each one's rows begin in ``order``, and slots."""
+    """Number distinct codes by first appearance and sort rows by code.
+
+    Return the distinct codes, the begin of each bucket in ``order``, and the slots for :func:`_find_codes`.
+    """
     codes, bucket, order = borrowed(codes), borrowed(bucket), borrowed(order)
     n = len(codes)
     slots = np.full(1024, -1, np.int32)
@@ -81,7 +103,7 @@ def _sort_into_buckets(codes, bucket, order):
 
 @kernel
 def _find_codes(codes, slots, distinct):
-    """The numbers of codes, −1 for those that no row has."""
+    """The numbers of codes; −1 for codes that no row has."""
     codes, slots, distinct = borrowed(codes), borrowed(slots), borrowed(distinct)
     found = np.empty(len(codes), np.int32)
     for k in range(len(codes)):
@@ -92,12 +114,15 @@ def _find_codes(codes, slots, distinct):
 # ---- sampling --------------------------------------------------------------------------------------------------------------
 
 
-# A row is in its own bucket, and never in the opposite one: so it need not be searched for to be left out.
+# A row is always in its own bucket and never in the opposite one. It can be left out without a search.
 
 
 @inlined
 def n_others(tables, bucket, opposite, but):
-    """How many rows other than ``but`` (−1: none) a bucket holds: its own, or the ``opposite`` one; −1 is no bucket."""
+    """Number of rows in a bucket other than row ``but`` (−1 to leave out none).
+
+    ``opposite`` tells whether the bucket is the opposite of the bucket of ``but``. Bucket −1 is empty.
+    """
     if bucket < 0:
         return 0
     return tables.begins[bucket + 1] - tables.begins[bucket] - (1 if but >= 0 and not opposite else 0)
@@ -105,16 +130,17 @@ def n_others(tables, bucket, opposite, but):
 
 @inlined
 def turned(tables, bucket, opposite):
-    """A bucket, or the opposite one."""
+    """The bucket itself, or its opposite."""
     return tables.opposites[bucket] if opposite and bucket >= 0 else bucket
 
 
 @helper
 def filled_bucket(rng, tables, buckets, opposite, but):
-    """Probe random tables until the query's bucket holds a row other than ``but``; that bucket, or −1 when all are empty.
+    """Probe random tables until the bucket of the query holds a row other than ``but``; −1 if all are empty.
 
-    ``buckets`` has the query's bucket in every table; ``opposite``: look in the opposite ones. A first table is probed; if
-    it holds nothing, one of those that do is chosen: together, each of these is equally likely.
+    ``buckets`` holds the bucket of the query in each table. With ``opposite``, the opposite buckets are probed. One table is
+    probed first. If its bucket is empty, one of the tables with a non-empty bucket is drawn. Either way, each non-empty
+    bucket is equally likely.
     """
     n_tables = len(buckets)
     bucket = turned(tables, buckets[integer(rng, n_tables)], opposite)
@@ -136,17 +162,17 @@ def filled_bucket(rng, tables, buckets, opposite, but):
 
 @helper
 def another_from_bucket(rng, tables, bucket, opposite, but):
-    """A uniform row of a bucket, other than ``but``; −1 for no bucket."""
+    """Draw a uniform row of a bucket, other than ``but``; −1 for bucket −1."""
     if bucket < 0:
         return -1
     row = tables.order[tables.begins[bucket] + integer(rng, n_others(tables, bucket, opposite, but))]
-    # The last row stands in for the one left out.
+    # If a row is left out, the draw is over all places but the last, and the last row replaces the one left out.
     return tables.order[tables.begins[bucket + 1] - 1] if row == but else row
 
 
 @inlined
 def bucket_mate(rng, tables, buckets, opposite, but):
-    """Locality-sensitive sampling: a uniform row, other than ``but``, of :func:`filled_bucket`; −1 when there is none."""
+    """Locality-sensitive sampling: a uniform row of :func:`filled_bucket`, other than ``but``; −1 if there is none."""
     return another_from_bucket(rng, tables, filled_bucket(rng, tables, buckets, opposite, but), opposite, but)
 
 
@@ -157,22 +183,47 @@ def _draw_mates(rng, tables, buckets, opposite, but, out):
         out[k] = bucket_mate(rng, tables, buckets, opposite, but)
 
 
+@runtime_checkable
+class ComputesCodes(Protocol):
+    """The methods of a family that :class:`Tables` use; see :class:`~hashmix.hashing.CodeFamily`."""
+
+    @property
+    def is_fitted(self) -> bool: ...
+
+    def fit(self, X: Any) -> Any: ...
+
+    def redrawn(self, X: Any, key: int) -> Any: ...
+
+    def codes(self, X: Any, n_jobs: int | None = None) -> np.ndarray: ...
+
+    def opposite(self, codes: np.ndarray) -> np.ndarray | None: ...
+
+
 class Tables:
     """Hash tables over the rows of X, used as samplers.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_rows, n_features)
-        The rows. Kept by reference, for :meth:`refresh`.
-    family : SignProjection or WeightedMinHash
-        The hash functions; if it is not fitted yet, a copy of it is, to X.
+    X : Rows, array or sparse matrix of shape (n_rows, n_features)
+        Not copied. :meth:`refresh` reads it again.
+    family : CodeFamily
+        The hash functions, such as :class:`SignProjection` or :class:`WeightedMinHash`. If it is not fitted, a copy of it is
+        fitted to X.
     n_jobs : int, optional
-        Threads to hash and build in; None for one per processor. Does not change the result.
+        Number of threads; None for one per processor. Does not change the result.
 
     Attributes
     ----------
     arrays : TableArrays
         The tables as kernels read them.
+    rows : Rows
+        The rows of X.
+    family : CodeFamily
+        The fitted family.
+    bucket_codes : uint64 array of shape (n_buckets,)
+        The code of each bucket.
+    table_begins : int64 array of shape (n_tables + 1,)
+        The first bucket of each table.
 
     Examples
     --------
@@ -183,18 +234,23 @@ class Tables:
     (1, True)
     """
 
-    def __init__(self, X: Any, family: HashFamily, n_jobs: int | None = None) -> None:
-        if not isinstance(family, HashFamily):
-            raise bad_parameter("Tables", "family", "a SignProjection or WeightedMinHash", family)
-        self.X, self.n_jobs = X, check_n_jobs("Tables", n_jobs)
-        self.family = family if hasattr(family, "key_") else copy(family).fit(X)
+    def __init__(self, X: Any, family: ComputesCodes, n_jobs: int | None = None) -> None:
+        if not isinstance(family, ComputesCodes):
+            raise bad_parameter("Tables", "family", "a SignProjection, a WeightedMinHash or another CodeFamily", family)
+        self.rows, self.n_jobs = as_rows(X, "Tables"), check_n_jobs("Tables", n_jobs)
+        self.family = family if family.is_fitted else copy(family).fit(self.rows)
         self._refreshed = 0
         self._build()
 
     def refresh(self) -> Tables:
-        """Build the tables anew with fresh hash functions; returns the tables themselves.
+        """Draw new hash functions and rebuild the tables in place.
 
-        What is fresh is a matter of how often this was called, never of any partition.
+        The new functions depend on the number of earlier calls, and on nothing else.
+
+        Returns
+        -------
+        Tables
+            The tables themselves.
 
         Examples
         --------
@@ -206,16 +262,15 @@ class Tables:
         False
         """
         self._refreshed += 1
-        self.family = self.family.redrawn(self.X, self._refreshed)
+        self.family = self.family.redrawn(self.rows, self._refreshed)
         self._build()
         return self
 
     def _build(self) -> None:
-        codes = self.family.codes(self.X, self.n_jobs)
+        codes = self.family.codes(self.rows, self.n_jobs)
         n_tables, n = codes.shape
         bucket, order = np.empty((n_tables, n), np.int32), np.empty((n_tables, n), np.int32)
         built = in_threads(lambda t: self._build_table(codes[t], bucket[t], order[t]), range(n_tables), self.n_jobs)
-        #: Codes of the buckets, and the first bucket of every table.
         self.bucket_codes = np.concatenate([distinct for distinct, _, _ in built])
         self.table_begins = np.cumsum([0] + [len(distinct) for distinct, _, _ in built])
         begins = np.concatenate([part[:-1] + t * n for t, (_, part, _) in enumerate(built)] + [[n_tables * n]])
@@ -226,10 +281,7 @@ class Tables:
         self.arrays = TableArrays(np.ascontiguousarray(bucket.T), begins, order.ravel(), opposites)
 
     def _build_table(self, codes: np.ndarray, bucket: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Sort rows into the buckets of one table; return their codes, where they begin, and their opposites.
-
-        The opposite of a bucket is that of the opposite code; −1 for none, or a family that knows no opposites.
-        """
+        """Sort rows into the buckets of one table; return the code, the begin and the opposite bucket of each."""
         distinct, begins, slots = _sort_into_buckets(codes, bucket, order)
         wanted = self.family.opposite(distinct)
         opposites = np.full(len(distinct), -1, np.int32) if wanted is None else _find_codes(wanted, slots, distinct)
@@ -237,14 +289,14 @@ class Tables:
 
     @property
     def n_tables(self) -> int:
-        """How many tables there are."""
+        """Number of tables."""
         return self.arrays.buckets.shape[1]
 
     def __len__(self) -> int:
         return len(self.arrays.buckets)
 
     def bucket(self, i: int, table: int = 0) -> np.ndarray:
-        """Rows that share row i's code in a table, i among them.
+        """Rows with the code of row i in a table, including row i.
 
         Examples
         --------
@@ -257,7 +309,7 @@ class Tables:
         return self.arrays.order[self.arrays.begins[b] : self.arrays.begins[b + 1]]
 
     def mates(self, i: int, table: int = 0) -> np.ndarray:
-        """Rows other than i that share its code in a table.
+        """Rows with the code of row i in a table, without row i.
 
         Examples
         --------
@@ -270,29 +322,38 @@ class Tables:
         return bucket[bucket != i]
 
     def sample(self, query: Any, similar: bool = True, size: int | None = None, random_state: Any = None) -> Any:
-        """Locality-sensitive sampling: probe random tables until the query's bucket holds another row; a uniform such row.
+        """Locality-sensitive sampling: draw a row from the bucket of a query.
 
-        Given the tables, row j is drawn with the average, over the tables where the query's bucket holds a row other than
-        the query, of 1{j in it} / (how many others it holds).
+        Random tables are probed until the bucket of the query holds a row other than the query. A uniform row of this bucket
+        is returned. Given the tables, the probability of row j is the average of 1{j in bucket} / (number of other rows in
+        the bucket) over the tables with at least one other row.
 
         Parameters
         ----------
         query : int or array of shape (n_features,)
-            A row of X by its number (never returned itself), or any other row.
+            The number of a row of X, which is never returned, or any other row.
         similar : bool, default=True
-            Look in the query's bucket; False: in that of its opposite (sign projections only).
+            If False, draw from the bucket of the opposite code. Only for families with opposites, such as SignProjection.
         size : int, optional
-            How many independent draws; None for one number.
+            Number of independent draws; None for a single number.
         random_state : None, int, SeedSequence, Generator or RandomState
-            Where randomness comes from.
+            Source of randomness.
 
         Returns
         -------
-        int or array
-            Numbers of rows; −1 where every bucket is empty.
+        int or int64 array of shape (size,)
+            Numbers of rows; −1 if every bucket is empty.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+        >>> hm.hashing.Tables(X, hm.hashing.WeightedMinHash(random_state=0)).sample(0, size=3, random_state=0)
+        array([1, 1, 1])
         """
         if not similar and self.family.opposite(self.bucket_codes) is None:
-            raise bad_parameter("sample", "similar", "True: only sign projections know the opposite of a row", similar)
+            family = type(self.family).__name__
+            raise bad_parameter("sample", "similar", f"True: {family} does not define the opposite of a row", similar)
         out = np.empty(1 if size is None else check_integer("sample", "size", size, low=0), np.int64)
         rng = stream(chain_keys(random_state, 1)[0])
         if np.ndim(query) == 0 and not hasattr(query, "tocsr"):
@@ -303,9 +364,9 @@ class Tables:
         return int(out[0]) if size is None else out
 
     def _buckets_of(self, query: Any, similar: bool) -> np.ndarray:
-        """The buckets of a row that need not be in the tables; −1 where there is none."""
-        rows = query if hasattr(query, "tocsr") else np.asarray(query)
-        codes: Any = self.family.codes(rows.reshape(1, -1) if rows.ndim == 1 else rows)
+        """The bucket, in each table, of a row that may not be in the tables; −1 if there is none."""
+        row = query if hasattr(query, "tocsr") else np.asarray(query)
+        codes = self.family.codes(row.reshape(1, -1) if row.ndim == 1 else row)
         if codes.shape[1] != 1:
             raise bad_parameter("sample", "query", "the number of a row, or one row", f"{codes.shape[1]} rows")
         wanted: Any = codes[:, 0] if similar else self.family.opposite(codes[:, 0])

@@ -1,7 +1,7 @@
-"""Anchors: the two points u ≠ v that a split parts or a merge joins, and what their law adds to the ratio.
+"""Anchors: the two rows u ≠ v that a split separates or a merge joins, and what their law adds to the ratio.
 
-Anchors drawn without looking at the partition, whatever their law, add nothing: it is the same law before and after. Those
-drawn within clusters do look at it, and the ratio carries g(u, v | ρ′) / g(u, v | ρ).
+Anchors drawn without looking at the partition add nothing, whatever their law: it is the same before and after. Anchors
+drawn within clusters do look at it, and the ratio has the factor g(u, v | ρ′) / g(u, v | ρ).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hashmix.compiling import helper, inlined
+from hashmix.core.compiling import fallback, helper, implements
+from hashmix.core.rng import bernoulli, integer
 from hashmix.hashing.tables import NO_TABLES, TableArrays, bucket_mate
-from hashmix.partition import n_clusters, take_turn
-from hashmix.rng import bernoulli, integer
+from hashmix.partition.members import n_clusters, take_turn
 
 __all__ = [
     "DISSIMILAR",
@@ -22,28 +22,59 @@ __all__ = [
     "WITHIN",
     "Anchors",
     "draw_anchors",
-    "log_anchors_gain",
+    "log_anchors_ratio",
     "log_pair_probability",
     "split_rate",
     "uniform_pair",
 ]
 
+
+# ---- the verbs of a law of anchors -----------------------------------------------------------------------------------------
+
+
+def draw_anchors(rng, anchors, partition):
+    """Draw two rows u ≠ v, or return −1 and −1 for a null move."""
+
+
+def split_rate(anchors, size):
+    """Probability that a split is attempted if both anchors are in one cluster of this size; 1 by default."""
+
+
+def log_anchors_ratio(anchors, n, k, of_a, of_b):
+    """Log g(u, v | split) − log g(u, v | together) when one of k clusters of n rows in all is split into these sizes.
+
+    0 by default, which is right for anchors drawn without looking at the partition. :func:`split_rate` is not part of it.
+    """
+
+
+@fallback(split_rate, hot=True)
+def _split_rate(anchors, size):
+    return 1.0
+
+
+@fallback(log_anchors_ratio, hot=True)
+def _log_anchors_ratio(anchors, n, k, of_a, of_b):
+    return 0.0
+
+
+# ---- the laws there are ----------------------------------------------------------------------------------------------------
+
 # Kinds of anchors. One type for all of them, so that one compiled kernel serves every anchored move.
-UNIFORM = 0  # two uniform points
-SIMILAR = 1  # u each point in turn, v a mate of u in the tables; uniform if it has none
-DISSIMILAR = 2  # u each point in turn, v from the buckets opposite to u's; uniform if they are empty
-WITHIN = 3  # a fair coin: two points of one cluster, chosen by u; or two uniform clusters and a point of each
+UNIFORM = 0  # two uniform rows
+SIMILAR = 1  # u each row in turn, v a mate of u in the hash tables; uniform if it has none
+DISSIMILAR = 2  # u each row in turn, v from the buckets opposite to u's; uniform if they are empty
+WITHIN = 3  # a fair coin: two rows of one cluster, chosen by u; or two uniform clusters and a row of each
 
 
 class Anchors(NamedTuple):
-    """How anchors are drawn, and how many points a split of their common cluster may come to on average.
+    """How anchors are drawn, and an upper bound on the expected number of rows that a split reallocates.
 
-    A split is only attempted with such a probability that no more than ``split_points`` points are dealt on average,
-    whatever the size of the cluster. Where splits are hopeless, this makes drawing anchors cost the same for all sizes.
+    A split of a cluster of m rows is attempted with probability min(1, ``split_rows`` / m). If splits are hopeless, this
+    makes drawing anchors cost the same for all sizes.
     """
 
     kind: int
-    split_points: float
+    split_rows: float
     tables: TableArrays
 
 
@@ -52,7 +83,7 @@ UNIFORM_ANCHORS = Anchors(UNIFORM, math.inf, NO_TABLES)
 
 @helper
 def another_member(rng, partition, slot, but):
-    """A uniform member of a cluster other than ``but``, one of at least two."""
+    """A uniform member other than ``but`` of a cluster of at least two rows."""
     start, size = partition.starts[slot], partition.sizes[slot]
     member = partition.pool[start + integer(rng, size - 1)]
     return partition.pool[start + size - 1] if member == but else member
@@ -60,13 +91,13 @@ def another_member(rng, partition, slot, but):
 
 @helper
 def log_pair_probability(k):
-    """Log of one unordered pair out of k clusters."""
+    """Log probability of one unordered pair out of k clusters."""
     return math.log(2.0 / (k * (k - 1.0)))
 
 
 @helper
 def uniform_pair(rng, partition):
-    """Two different clusters, uniformly."""
+    """Two different clusters, drawn uniformly."""
     k = n_clusters(partition)
     c = integer(rng, k)
     other = integer(rng, k - 1)
@@ -91,12 +122,9 @@ def _within(rng, partition):
     return u, partition.pool[partition.starts[second] + integer(rng, partition.sizes[second])]
 
 
-@inlined
-def draw_anchors(rng, anchors, partition):
-    """Two points, or −1 and −1 where the law's choice is impossible: a null move.
-
-    Of hashed anchors, the first is each point in turn: memory is read in its order.
-    """
+@implements(draw_anchors, Anchors, argument=1, inline=True)
+def _draw_anchors(rng, anchors, partition):
+    # The first of two hashed anchors is each row in turn: memory is then read in order.
     if anchors.kind == WITHIN:
         u, v = _within(rng, partition)
     else:
@@ -112,16 +140,13 @@ def draw_anchors(rng, anchors, partition):
     return u, v
 
 
-@inlined
-def split_rate(anchors, size):
-    """The probability that a split of a cluster of this size is attempted when both anchors are in it."""
-    return min(1.0, anchors.split_points / size)
+@implements(split_rate, Anchors, inline=True)
+def _thinned(anchors, size):
+    return min(1.0, anchors.split_rows / size)
 
 
-@helper
-def log_anchors_gain(anchors, n, k, of_a, of_b):
-    """Log g(u, v | split) − log g(u, v | together) when one of k clusters is split into these sizes, thinning included."""
-    gain = -math.log(split_rate(anchors, of_a + of_b))
-    if anchors.kind == WITHIN:
-        gain += math.log(n * (of_a + of_b - 1.0)) - math.log((k + 1.0) * k * of_a * of_b)
-    return gain
+@implements(log_anchors_ratio, Anchors)
+def _log_ratio_within(anchors, n, k, of_a, of_b):
+    if anchors.kind != WITHIN:
+        return 0.0
+    return math.log(n * (of_a + of_b - 1.0)) - math.log((k + 1.0) * k * of_a * of_b)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hashmix.moves.contract import Move
-from hashmix.state import State
+from hashmix.partition.state import State
 
 __all__ = ["CompositeMove"]
 
@@ -17,8 +17,8 @@ __all__ = ["CompositeMove"]
 class CompositeMove(Move):
     """A move made of others; exact because every part is.
 
-    Applied once, it makes a proposal of each part; applied n times, n of the first part, then n of the next, or as many
-    more or fewer as :attr:`rates` say.
+    Applied once, it makes one proposal per part. Applied n times, it makes n proposals of the first part, then n of the
+    next, each times its rate (:attr:`rates`).
     """
 
     @property
@@ -28,11 +28,11 @@ class CompositeMove(Move):
 
     @property
     def rates(self) -> list[float]:
-        """How many proposals of each part there are to an application, on average over many; at least one in all."""
+        """Proposals of each part per application, on average over many; at least one in all."""
         return [1.0] * len(self.parts)
 
     def apply(self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False) -> np.ndarray:
-        """Apply every part ``times`` times its rate; return the counts of all parts together."""
+        """Apply every part ``times`` times its rate; return the tally of all parts together."""
         proposals = [(part, max(1, round(rate * times))) for part, rate in zip(self.parts, self.rates, strict=True)]
         return np.sum([part.apply(state, rng, n, stop) for part, n in proposals], axis=0)
 
@@ -43,9 +43,9 @@ class CompositeMove(Move):
     def units(self, state: State) -> int:
         return len(self.parts)
 
-    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
+    def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
         parts = self.parts
         for step in range(begin, end):
-            if parts[step % len(parts)].run_units(rng, state, 0, 1, counts) == 0:
+            if parts[step % len(parts)].run_units(rng, state, 0, 1, tally) == 0:
                 return step
         return end

@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.rng import stream
-from hashmix.state import State
+from hashmix.core.declared import Declared
+from hashmix.core.rng import stream
+from hashmix.moves.driver import run_proposals, run_updates
+from hashmix.moves.tally import new_tally
+from hashmix.partition.state import State
 
-__all__ = ["Move", "new_counts"]
-
-
-def new_counts() -> np.ndarray:
-    """Counts of proposals, acceptances, splits proposed and accepted, and predictives evaluated: none so far."""
-    return np.zeros(5, np.int64)
+__all__ = ["Move", "Proposal", "Update"]
 
 
-class Move(ABC):
+class Move(Declared, ABC):
     """One exact Markov kernel on partitions.
 
-    A subclass names itself and provides :meth:`run_units`, a thin call of a jitted kernel. A move never accepts by a
-    rule of its own: its kernel ends in :func:`hashmix.moves.acceptance.accept`, or draws from a full conditional.
+    To write one, derive from :class:`Proposal` or :class:`Update`: these only need a law.
     """
 
     #: Whether it leaves the posterior invariant; False only for what the paper printed.
@@ -31,59 +28,79 @@ class Move(ABC):
 
     @property
     def name(self) -> str:
-        """What records and tables call it."""
+        """The name in records and reports."""
         return type(self).__name__
 
     @abstractmethod
-    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        """Do units of work begin … end − 1; return where it stopped (before ``end`` when free slots ran out).
-
-        ``counts`` accumulates proposals, acceptances, how many of each were splits, and work, in predictives.
-        """
+    def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
+        """Do units of work begin … end − 1; return where it stopped, before ``end`` if the state must grow first."""
 
     def compile(self, state: State) -> None:
-        """Compile the kernels for data and a model like the state's, without doing anything."""
-        self.run_units(stream(0), state, 0, 0, new_counts())
+        """Compile the kernels for data and a model like the state's, without changing anything."""
+        self.run_units(stream(0), state, 0, 0, new_tally())
 
     def units(self, state: State) -> int:
-        """Units of work in one application: 1 for a proposal, n for a scan."""
+        """Units of work per application: 1 for a proposal, n for a scan."""
         return 1
 
     def expected_work(self, state: State) -> float:
-        """Predictives one application takes, roughly, in a state like this."""
+        """Roughly how many predictives one application evaluates in a state like this."""
         return 4.0
 
     def units_per_call(self, state: State) -> int:
-        """Units of work one jitted call may do, so that a call takes well under a second."""
-        return max(1, 1_000_000 // len(state.partition.labels))
+        """Units of work per compiled call, chosen so that a call takes well under a second."""
+        return max(1, 1_000_000 // state.n_rows)
 
     def apply(self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False) -> np.ndarray:
-        """Apply the move ``times`` times, unless ``stop()`` says to leave; return the counts.
+        """Apply the move ``times`` times, or until ``stop()`` returns True; return the tally.
 
         Examples
         --------
         >>> import numpy as np, hashmix as hm
-        >>> from hashmix.rng import stream
-        >>> from hashmix.state import State
+        >>> from hashmix.core.rng import stream
+        >>> from hashmix.moves.tally import PROPOSED
+        >>> from hashmix.partition.state import State
+        >>> from hashmix.partition.target import Target
         >>> X = np.array([[0.0], [0.1], [9.0], [9.1]])
-        >>> state = State(X, hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0), [0, 0, 0, 0])
-        >>> counts = hm.moves.SAMS().apply(state, stream(0), times=50)
-        >>> int(counts[0])
+        >>> component, prior = hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+        >>> state = State(Target.of(X, component, prior), [0, 0, 0, 0])
+        >>> tally = hm.moves.SAMS().apply(state, stream(0), times=50)
+        >>> int(tally[PROPOSED])
         50
         """
-        counts = new_counts()
+        tally = new_tally()
         done, total = 0, times * self.units(state)
         while done < total and not stop():
             state.ensure_spare()
             chunk_end = min(total, done + self.units_per_call(state))
-            done = self.run_units(rng, state, done, chunk_end, counts)
-        return counts
+            done = self.run_units(rng, state, done, chunk_end, tally)
+        return tally
 
-    def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({settings})"
 
-    def __eq__(self, other: Any) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+class Proposal(Move):
+    """A move that proposes a split or a merge, which the driver accepts or rejects.
 
-    __hash__ = None  # type: ignore[assignment]
+    A subclass returns its law: a NamedTuple for which the verbs ``choose``, ``divide`` and ``weigh_merge`` of
+    :mod:`hashmix.moves.driver` are implemented, such as :class:`hashmix.moves.anchored.Anchored`.
+    """
+
+    @abstractmethod
+    def law(self, state: State) -> Any:
+        """What the kernel reads, for a state like this."""
+
+    def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
+        return run_proposals(rng, self.law(state), state.arrays, state.target, begin, end, tally)
+
+
+class Update(Move):
+    """A move that draws something from its full conditional, so that nothing needs to be accepted.
+
+    A subclass returns its law: a NamedTuple for which the verb ``update`` of :mod:`hashmix.moves.driver` is implemented.
+    """
+
+    @abstractmethod
+    def law(self, state: State) -> Any:
+        """What the kernel reads, for a state like this."""
+
+    def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
+        return run_updates(rng, self.law(state), state.arrays, state.target, begin, end, tally)

@@ -1,4 +1,4 @@
-"""``hashmix paper``: load, run, report."""
+"""``hashmix paper``: load the data sets, run the samplers, write the report."""
 
 from __future__ import annotations
 
@@ -9,22 +9,36 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hashmix.core.progress import can_show
 from hashmix.paper import datasets
 from hashmix.paper.experiment import Settings, run_all
 from hashmix.paper.measures import accuracy, nmi
 from hashmix.paper.methods import METHODS
 from hashmix.paper.report import write_report
-from hashmix.progress import can_show
 
 __all__ = ["run"]
 
-#: Seconds of a chain.
+#: Seconds per chain.
 _FULL = {"S1": 5.0, "S2": 15.0, "S3": 30.0, "KDD": 300.0, "PubMed": 300.0}
 _QUICK = {"S1": 1.0, "S2": 3.0, "S3": 6.0, "KDD": 10.0, "PubMed": 10.0}
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run what is missing and write the report; after Ctrl-C, of what there is."""
+    """Run the chains that are missing and write the report; return the exit status.
+
+    After Ctrl-C, the report covers the chains that have ended.
+
+    Parameters
+    ----------
+    options : Namespace
+        The parsed options of ``hashmix paper``.
+
+    Examples
+    --------
+    >>> from hashmix.cli import main
+    >>> main(["paper", "--only", "S9"])  # there is no such data set
+    2
+    """
     names = _chosen(options.only, datasets.NAMES, "--only")
     if options.only is None and options.quick:
         names = list(datasets.SYNTHETIC)
@@ -39,33 +53,8 @@ def run(options: argparse.Namespace) -> int:
     if not folder.resolve().parent.is_dir() or folder.is_file():
         raise ValueError(f"--out must be a folder inside an existing folder. Got {str(folder)!r} instead.")
     settings = Settings(seconds, options.seeds, options.gibbs)
-    about: dict[str, Any] = {}
-    left_out: dict[str, str] = {}
+    loaded = _Loaded(options, names)
     results: list[dict[str, Any]] = []
-
-    def loaded() -> Iterator[datasets.PaperData]:
-        for name in names:
-            file = {"KDD": options.kdd, "PubMed": options.pubmed}.get(name)
-            try:
-                data = datasets.load(name, options.data, file, options.documents)
-            except datasets.MissingData as error:
-                if options.only is not None or file is not None:
-                    raise
-                left_out[name] = str(error)
-                print(f"hashmix: {name} is left out. {error}", file=sys.stderr)
-                continue
-            known = data.y is not None and data.oracle is not None
-            about[name] = {
-                "about": data.about,
-                "nmi": nmi(data.y, data.oracle) if known else None,
-                "accuracy": accuracy(data.y, data.oracle) if known else None,
-            }
-            if known:
-                print(f"{name}: {data.about}; oracle: NMI {about[name]['nmi']:.3f}, accuracy {about[name]['accuracy']:.3f}")
-            else:
-                print(f"{name}: {data.about}")
-            sys.stdout.flush()
-            yield data
 
     begin, interrupted = time.perf_counter(), False
     with _Progress(len(methods) * settings.seeds * sum(seconds.values()), seconds, not options.quiet) as progress:
@@ -76,24 +65,28 @@ def run(options: argparse.Namespace) -> int:
             progress.tell(result, what)
 
         try:
-            run_all(loaded(), methods, settings, folder / "runs", options.jobs, tell)
+            run_all(loaded, methods, settings, folder / "runs", options.jobs, tell)
         except KeyboardInterrupt:
             interrupted = True
     if not results:
         raise ValueError("Nothing was run: there is no data set.") if not interrupted else KeyboardInterrupt
     order = {name: place for place, name in enumerate(METHODS)}
     results.sort(key=lambda result: (datasets.NAMES.index(result["data"]), order[result["method"]], result["seed"]))
-    shown = {name: about[name] for name in about if any(result["data"] == name for result in results)}
-    known = {"about": shown, "seconds": seconds, "gibbs": options.gibbs, "seeds": options.seeds, "jobs": options.jobs}
-    paths = write_report(folder, results, known | {"left_out": left_out})
+    about = {name: each for name, each in loaded.about.items() if any(result["data"] == name for result in results)}
+    known = {"about": about, "seconds": seconds, "gibbs": options.gibbs, "seeds": options.seeds, "jobs": options.jobs}
+    paths = write_report(folder, results, known | {"left_out": loaded.left_out})
     written = ", ".join(path.name for path in paths)
     print(f"{len(results)} chains, {time.perf_counter() - begin:.0f} s; wrote {written} to {folder}")
     if interrupted:
-        print("hashmix: interrupted; the report is of what was run. The same command goes on from here.", file=sys.stderr)
+        print(
+            "hashmix: interrupted; the report covers the chains that ended. Repeat the command to run the others.",
+            file=sys.stderr,
+        )
     return 130 if interrupted else 0
 
 
 def _chosen(text: str | None, allowed: tuple[str, ...], option: str) -> list[str]:
+    """Return the names in a comma-separated list, in the order of ``allowed``; all of them if there is no list."""
     if text is None:
         return list(allowed)
     by_name = {name.lower(): name for name in allowed}
@@ -104,8 +97,39 @@ def _chosen(text: str | None, allowed: tuple[str, ...], option: str) -> list[str
     return [name for name in allowed if name in chosen]
 
 
+class _Loaded:
+    """The data sets, each loaded when its turn comes; those without a file are left out unless they were asked for."""
+
+    def __init__(self, options: argparse.Namespace, names: list[str]) -> None:
+        self.options, self.names = options, names
+        #: By data set: where it comes from and how good its oracle is; why it was left out.
+        self.about: dict[str, dict[str, Any]] = {}
+        self.left_out: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[datasets.PaperData]:
+        options = self.options
+        for name in self.names:
+            file = {"KDD": options.kdd, "PubMed": options.pubmed}.get(name)
+            try:
+                data = datasets.load(name, options.data, file, options.documents)
+            except datasets.MissingData as error:
+                if options.only is not None or file is not None:
+                    raise
+                self.left_out[name] = str(error)
+                print(f"hashmix: {name} is left out. {error}", file=sys.stderr)
+                continue
+            each: dict[str, Any] = {"about": data.about, "nmi": None, "accuracy": None}
+            self.about[name] = each
+            line = f"{name}: {data.about}"
+            if data.y is not None and data.oracle is not None:
+                each |= {"nmi": nmi(data.y, data.oracle), "accuracy": accuracy(data.y, data.oracle)}
+                line += f"; oracle: NMI {each['nmi']:.3f}, accuracy {each['accuracy']:.3f}"
+            print(line, flush=True)
+            yield data
+
+
 class _Progress:
-    """A bar of the seconds that chains will take, in a terminal; elsewhere a line for every chain that ended."""
+    """Progress of the comparison: in a terminal a bar of the sampling time, elsewhere a line per chain that ended."""
 
     def __init__(self, total: float, seconds: dict[str, float], wanted: bool) -> None:
         self.seconds, self.wanted, self.bar = seconds, wanted, None
@@ -123,6 +147,7 @@ class _Progress:
             self.bar.close()
 
     def tell(self, result: dict[str, Any] | None, what: str) -> None:
+        """Show that a chain ended (``what`` says how), or that the sampler ``what`` starts (``result`` is None)."""
         if self.bar is not None:
             if result is None:
                 self.bar.set_description(what)

@@ -1,4 +1,4 @@
-"""The paper's data sets: three that are made, two that are read, and what stands in for one of these."""
+"""The paper's five data sets: three synthetic ones, two from files, and a synthetic stand-in for one of the files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from hashmix.components import prepare
-from hashmix.io import read_docword, read_table
+from hashmix.data.counts import as_counts
+from hashmix.data.readers import read_docword, read_table
+from hashmix.data.rows import as_dense
 from hashmix.paper.documents import make_documents
 from hashmix.paper.downloads import verify
 from hashmix.paper.mixtures import make_mixture
@@ -20,25 +21,39 @@ __all__ = ["NAMES", "SYNTHETIC", "MissingData", "PaperData", "load", "read_data"
 SYNTHETIC = {"S1": 100, "S2": 1_000, "S3": 10_000}
 NAMES = (*SYNTHETIC, "KDD", "PubMed")
 
-#: Of the mixtures: columns, components, distance of two means, seed.
+#: Columns, components, distance of two means and seed of the synthetic mixtures.
 _D, _K, _SEPARATION, _SEED = 25, 10, 9.0, 0
-#: Of the documents that stand in for PubMed's: how many, and topics.
+#: Numbers of documents and topics of the stand-in for PubMed.
 STAND_IN_DOCUMENTS, _STAND_IN_TOPICS = 100_000, 1000
-#: What files of a folder are called, the first that is there being taken.
+#: Files to look for in a folder; the first that exists is read.
 _FILES = {
     "KDD": ("bio_train.dat", "KDDCUP04Bio.txt", "kdd.npz", "kddbio.npz"),
     "PubMed": ("docword.pubmed.txt.gz", "docword.pubmed.txt", "pubmed.npz"),
 }
-#: The columns of the original KDD file that come before the numbers: block, example and class.
+#: Numeric columns of the KDD file, and columns of the original file before them (block, example and class).
 _KDD_COLUMNS, _KDD_IDENTIFIERS = 74, 3
 
 
 class MissingData(FileNotFoundError):
-    """There is no file to read a data set from."""
+    """No file to read a data set from was found."""
 
 
 class PaperData(NamedTuple):
-    """Rows, their true clusters and the best labels rows allow, where these are known, and where all this comes from."""
+    """A data set.
+
+    Attributes
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    X : ndarray or sparse matrix
+        The rows.
+    y : ndarray or None
+        Their true clusters, if known.
+    oracle : ndarray or None
+        The best labels that the rows allow (by the true densities), if known.
+    about : str
+        One line on where the rows come from.
+    """
 
     name: str
     X: Any
@@ -50,20 +65,25 @@ class PaperData(NamedTuple):
 def load(
     name: str, folder: str | Path | None = None, file: str | Path | None = None, documents: int | None = None
 ) -> PaperData:
-    """One of the paper's data sets.
+    """Load one of the paper's data sets.
 
     Parameters
     ----------
     name : {"S1", "S2", "S3", "KDD", "PubMed"}
-        S1, S2 and S3 are made: 10 Gaussians in 25 columns, 100, 1,000 and 10,000 rows.
+        S1, S2 and S3 are synthetic: 10 Gaussians in 25 columns, with 100, 1,000 and 10,000 rows.
     folder : path, optional
-        Where to look for files of the other two: ``bio_train.dat``, ``KDDCUP04Bio.txt``, ``kdd.npz`` or ``kddbio.npz``;
-        ``docword.pubmed.txt`` (or .gz, with ``vocab.pubmed.txt``) or ``pubmed.npz``. A file whose SHA-256 was recorded by
-        ``hashmix data`` is checked against it.
+        Where to look for the files of the other two: ``bio_train.dat``, ``KDDCUP04Bio.txt``, ``kdd.npz`` or ``kddbio.npz``;
+        ``docword.pubmed.txt`` (or .gz, with ``vocab.pubmed.txt``) or ``pubmed.npz``. If ``hashmix data`` recorded the
+        SHA-256 of a file, it is verified.
     file : path, optional
-        The file itself.
+        The file to read, instead of looking for one.
     documents : int, optional
-        Only so many of PubMed's documents, the first ones; of the stand-in, which is there without a file, 100,000.
+        Number of PubMed documents to keep, from the first on; by default all. Without a file, a stand-in of that many
+        documents is drawn; by default 100,000.
+
+    Returns
+    -------
+    PaperData
 
     Examples
     --------
@@ -75,7 +95,7 @@ def load(
         n = SYNTHETIC[name]
         X, y, oracle = make_mixture(n, _D, _K, separation=_SEPARATION, seed=_SEED, return_oracle=True)
         how = f"make_mixture({n}, {_D}, {_K}, separation={_SEPARATION:g}, seed={_SEED})"
-        return PaperData(name, X, y, oracle, f"made: {how}")
+        return PaperData(name, X, y, oracle, f"synthetic: {how}")
     path = _find(name, folder) if file is None else Path(file)
     if name == "KDD":
         if path is None:
@@ -114,7 +134,7 @@ def _read_kdd(path: Path) -> np.ndarray:
     elif path.is_file():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error")  # an empty file
+                warnings.simplefilter("error")  # NumPy only warns of an empty file
                 X = np.loadtxt(path, dtype=np.float32)
         except (ValueError, UserWarning) as error:
             raise ValueError(f"{path} is not a table of numbers ({error}).") from None
@@ -126,33 +146,42 @@ def _read_kdd(path: Path) -> np.ndarray:
         raise ValueError(
             f"{path} must have {_KDD_COLUMNS} columns, or {_KDD_IDENTIFIERS} more before them. Got shape {X.shape}."
         )
-    prepare("auto", X, "hashmix paper")  # says so if a number is not finite
+    as_dense(X, "hashmix paper")  # raises if a number is not finite
     return X
 
 
 def _read_pubmed(path: Path, documents: int | None) -> PaperData:
     verify(path)
     y = None
+    X = (read_table(path) if path.suffix == ".npz" else read_docword(path))[0]
     if path.suffix == ".npz":
-        X = read_table(path)[0]
         with np.load(path) as arrays:
             if "y" in arrays and arrays["y"].shape == X.shape[:1]:
                 y = arrays["y"]
-    else:
-        X = read_docword(path)[0]
     if not issparse(X):
         raise ValueError(f"{path} must hold a sparse matrix of counts. Got an array of shape {X.shape}.")
     X = X.tocsr()[:documents]
-    prepare("auto", X, "hashmix paper")  # says so if these are no counts
+    as_counts(X, "hashmix paper")  # raises if an entry is not a count
     y = None if y is None else y[: X.shape[0]]
     return PaperData("PubMed", X, y, None, f"{path.name}, {X.shape[0]:,} documents, {X.shape[1]:,} words")
 
 
-# ---- handing it to other processes -------------------------------------------------------------------------------------
+# ---- passing data sets to other processes ------------------------------------------------------------------------------
 
 
 def write_data(path: Path, data: PaperData) -> None:
-    """Write a data set where :func:`read_data` in another process finds it."""
+    """Write a data set to an .npz file that :func:`read_data` reads in another process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hashmix.paper.datasets import load, read_data, write_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_data(Path(folder, "s1.npz"), load("S1"))
+    ...     read_data(Path(folder, "s1.npz")).X.shape
+    (100, 25)
+    """
     X = data.X
     rows: dict[str, Any] = (
         {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)} if issparse(X) else {"X": X}
@@ -162,7 +191,18 @@ def write_data(path: Path, data: PaperData) -> None:
 
 
 def read_data(path: Path) -> PaperData:
-    """What :func:`write_data` wrote."""
+    """Read a data set that :func:`write_data` wrote.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hashmix.paper.datasets import load, read_data, write_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_data(Path(folder, "s1.npz"), load("S1"))
+    ...     read_data(Path(folder, "s1.npz")).name
+    'S1'
+    """
     with np.load(path) as file:
         arrays = dict(file)
     if "X" in arrays:

@@ -1,4 +1,4 @@
-"""Texts like PubMed's abstracts, made of topics over a Zipf vocabulary."""
+"""Bags of words that resemble PubMed abstracts: topics over a vocabulary with Zipf frequencies."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from hashmix.validation import check_integer, check_number
+from hashmix.core.validation import check_integer, check_number
 
 __all__ = ["make_documents"]
 
-#: How much the logarithms of lengths vary, and tokens a distinct word on average.
+#: Standard deviation of the log lengths, and the mean number of tokens per distinct word.
 _LENGTH_SD, _TOKENS_PER_WORD = 0.4, 1.3
-#: Documents scored at once by the oracle.
+#: Documents that the oracle scores at once.
 _BLOCK = 2048
 
 
@@ -26,22 +26,25 @@ def make_documents(
     seed: Any = 0,
     return_oracle: bool = False,
 ) -> tuple[csr_matrix, np.ndarray] | tuple[csr_matrix, np.ndarray, np.ndarray]:
-    """Bags of words of documents with one topic each.
+    """Draw bags of words of documents that have one topic each.
 
-    Words have frequencies 1, 1/2, 1/3, …; a topic's word probabilities are drawn from a Dirichlet distribution with
-    ``concentration`` times these (normalised); topics have weights from Dirichlet(2, …, 2), documents log-normal lengths.
-    Topics are gone through one by one: memory is that of the result, twice.
+    Base frequencies of words are proportional to 1, 1/2, 1/3, …. The word probabilities of a topic are drawn from a Dirichlet
+    distribution with parameter ``concentration`` times the base frequencies. Topic weights are drawn from
+    Dirichlet(2, …, 2), and document lengths from a log-normal distribution. Topics are processed one by one, so peak
+    memory is about twice that of the result.
 
     Parameters
     ----------
     n_docs, n_words, n_topics : int
+        Numbers of documents, words and topics.
     concentration : float, default=1000
-        The larger, the more alike topics are.
+        The larger it is, the more similar topics are.
     mean_words : float, default=90
-        Distinct words of a document, about, on average.
+        Approximate mean number of distinct words per document.
     seed : int or Generator, default=0
+        Seed of the random numbers.
     return_oracle : bool, default=False
-        Whether to score every document under every true topic, which takes n_docs · n_topics · mean_words operations.
+        Whether to score every document under every true topic, too. This takes n_docs · n_topics · mean_words operations.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def make_documents(
     while pieces:
         documents, words, counts = pieces.pop()
         sizes = begins[documents + 1] - begins[documents]
-        # Where each entry goes: its document's place, and on from there.
+        # The entries of a document go to consecutive places from its start on.
         places = np.repeat(begins[documents] - np.cumsum(sizes) + sizes, sizes) + np.arange(len(words))
         columns[places], values[places] = words, counts
     X = csr_matrix((values, columns, begins), shape=(n_docs, n_words))
@@ -105,7 +108,7 @@ def make_documents(
 def _draw(
     probabilities: np.ndarray, lengths: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words and counts of documents of one topic, document by document, and how many words each has."""
+    """Draw documents of one topic; return their words and counts, document by document, and the distinct words of each."""
     ends = np.cumsum(probabilities)
     tokens = np.searchsorted(ends, rng.random(lengths.sum()) * ends[-1])
     documents = np.repeat(np.arange(len(lengths)), lengths)

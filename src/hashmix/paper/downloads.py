@@ -1,4 +1,4 @@
-"""``hashmix data NAME``: files from where they are published, with what was got written down and checked ever after."""
+"""``hashmix data NAME``: download published files, record their checksums, and verify them on later use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from hashmix.files import write_atomically
-from hashmix.progress import counting_bar
+from hashmix.core.files import write_atomically
+from hashmix.core.progress import counting_bar
 
 __all__ = ["SOURCES", "download", "verify"]
 
@@ -21,30 +21,32 @@ SOURCES = {
         "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/docword.pubmed.txt.gz",
     ),
 }
-#: Where a folder's SHA-256 are written down, in the form of ``sha256sum``.
+#: The file with the SHA-256 of every download of a folder, in the format of ``sha256sum``.
 _RECORD = "SHA256SUMS"
 _BLOCK, _TIMEOUT = 1 << 20, 30.0
 
 
 def download(name: str, folder: str | os.PathLike, show: bool = False, sources: Any = None) -> list[Path]:
-    """Fetch a data set's files into a folder; those that are there already are checked instead.
+    """Download the files of a data set; files that exist are verified instead.
 
-    The first time, the SHA-256 of what came is written to ``SHA256SUMS`` in that folder. A file that later differs from it is
-    refused. Nothing half-fetched is left.
+    The SHA-256 of a file is recorded in ``SHA256SUMS`` when it is first downloaded. A file that differs from its record is an
+    error. A download that fails leaves no file.
 
     Parameters
     ----------
     name : {"kdd", "pubmed"}
+        The data set.
     folder : path
-        Made if it is not there.
+        Where the files go; created if it does not exist.
     show : bool, default=False
-        A progress bar (needs tqdm).
+        Whether to show a progress bar (needs tqdm).
     sources : dict, optional
-        Names and addresses to use instead of the published ones.
+        Data sets and the addresses of their files, to use instead of :data:`SOURCES`.
 
     Returns
     -------
     list of Path
+        The files.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def download(name: str, folder: str | os.PathLike, show: bool = False, sources: 
             if record.setdefault(path.name, digest) != digest:
                 path.unlink()
                 raise ValueError(
-                    f"{address} is no longer the file of before: its SHA-256 is {digest}, not {record[path.name]}."
+                    f"{address} has changed since it was first downloaded: its SHA-256 is {digest}, not {record[path.name]}."
                 )
             lines = "".join(f"{sha}  {file}\n" for file, sha in sorted(record.items()))
             write_atomically(folder / _RECORD, lines.encode())
@@ -84,7 +86,23 @@ def download(name: str, folder: str | os.PathLike, show: bool = False, sources: 
 
 
 def verify(path: str | os.PathLike) -> None:
-    """Raise ValueError if a file is not what the ``SHA256SUMS`` beside it says; if that says nothing, do nothing."""
+    """Verify a file against ``SHA256SUMS`` in its folder; raise a ValueError if its SHA-256 differs.
+
+    A file without a record passes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hashmix.paper.downloads import verify
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_text("changed")
+    ...     _ = Path(folder, "SHA256SUMS").write_text(f"{'0' * 64}  a.txt\\n")
+    ...     verify(Path(folder, "a.txt"))
+    Traceback (most recent call last):
+    ...
+    ValueError: ...a.txt is not the file that was downloaded: its SHA-256 is ...
+    """
     path = Path(path)
     wanted = _recorded(path.parent).get(path.name)
     if wanted is None or not path.is_file():
@@ -94,10 +112,11 @@ def verify(path: str | os.PathLike) -> None:
         while block := file.read(_BLOCK):
             digest.update(block)
     if digest.hexdigest() != wanted:
-        raise ValueError(f"{path} is not the file that was fetched: its SHA-256 is {digest.hexdigest()}, not {wanted}.")
+        raise ValueError(f"{path} is not the file that was downloaded: its SHA-256 is {digest.hexdigest()}, not {wanted}.")
 
 
 def _recorded(folder: Path) -> dict[str, str]:
+    """Return the recorded SHA-256 of every file of a folder."""
     try:
         lines = (folder / _RECORD).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -106,6 +125,7 @@ def _recorded(folder: Path) -> dict[str, str]:
 
 
 def _fetch(address: str, path: Path, show: bool) -> str:
+    """Download one file and return its SHA-256."""
     digest = hashlib.sha256()
 
     def copy(file: Any) -> None:
@@ -113,14 +133,14 @@ def _fetch(address: str, path: Path, show: bool) -> str:
             urllib.request.urlopen(address, timeout=_TIMEOUT) as answer,
             counting_bar(path.name, "B", show, answer.length) as more,
         ):
-            got = 0
+            received = 0
             while block := answer.read(_BLOCK):
                 file.write(block)
                 digest.update(block)
                 more(len(block))
-                got += len(block)
-            if answer.length:  # what is left of the length that was announced
-                raise ValueError(f"{address} broke off after {got:,} bytes; nothing was kept.")
+                received += len(block)
+            if answer.length:  # the part of the announced length that did not arrive
+                raise ValueError(f"{address} broke off after {received:,} bytes; nothing was kept.")
 
     try:
         write_atomically(path, copy)

@@ -1,4 +1,7 @@
-"""The comparison itself: every sampler on every data set from the same start, in processes of their own, kept as they end."""
+"""Run the comparison: every sampler on every data set from the same start.
+
+Each sampler runs in its own process, and the result of each chain is saved when the chain ends.
+"""
 
 from __future__ import annotations
 
@@ -15,56 +18,72 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from hashmix.components import informative_columns, resolve_component
-from hashmix.files import write_atomically
+from hashmix.components import Component, resolve_component
+from hashmix.core.files import write_atomically
 from hashmix.paper.datasets import PaperData, read_data, write_data
 from hashmix.paper.measures import accuracy, nmi
 from hashmix.paper.methods import METHODS
+from hashmix.partition.state import State
+from hashmix.partition.target import Target
 from hashmix.priors import DirichletProcess, Flat
 from hashmix.priors.contract import log_prior
 from hashmix.sampling import sample
-from hashmix.state import State
 
 __all__ = ["CURVE", "Settings", "run_all"]
 
-#: What is recorded of a chain as it goes on: of its start first, then after sweeps.
+#: Quantities recorded at the start of a chain and after sweeps.
 CURVE = ("seconds", "proposals", "accepted", "n_clusters", "log_likelihood", "log_joint")
-#: The prior of the exact samplers, and the one all log joints are of.
+#: The prior of the exact samplers; all log joints are computed with it.
 _PRIOR = DirichletProcess(1.0)
-#: After the first of them, a sweep is recorded if this share more time has passed than when the last one was.
+#: Each of the first sweeps is recorded; later ones only when the time has grown by this factor since the last record.
 _ALL_SWEEPS, _NEXT = 20, 1.02
-#: Sweeps in which our schedule is tuned; they count as all others do.
+#: Sweeps in which hashmix tunes its schedule; their time counts.
 _TUNING = 50
-#: Seconds a proposal may overrun its time before its process is ended.
+#: Seconds that a chain may exceed its time before its process is killed.
 _GRACE = 15.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Seconds a chain has on each data set, its seeds, and whether a Gibbs scan follows every sweep of proposals."""
+    """Settings of the comparison.
+
+    Parameters
+    ----------
+    seconds : dict
+        Seconds per chain, by data set.
+    seeds : int, default=3
+        Number of chains of each sampler.
+    gibbs : bool, default=False
+        Whether a Gibbs scan follows every sweep of proposals.
+
+    Examples
+    --------
+    >>> from hashmix.paper.experiment import Settings
+    >>> Settings({"S1": 5.0})
+    Settings(seconds={'S1': 5.0}, seeds=3, gibbs=False)
+    """
 
     seconds: dict[str, float]
     seeds: int = 3
     gibbs: bool = False
 
 
-def _fixed_component(X: Any) -> Any:
-    """The component of the data's kind with hyperparameters from the data, not learned: one target for all."""
-    return type(resolve_component("auto", X)).from_data(X)
+def _prepare(X: Any) -> tuple[Any, Component]:
+    """Return the rows without constant columns, and a component for them.
 
-
-def _numbers(data: PaperData) -> Any:
-    """The rows without columns that have a single value."""
-    return data.X if issparse(data.X) else np.ascontiguousarray(data.X[:, informative_columns(data.X)])
+    Hyperparameters are chosen from the data and not learned, so that all samplers have the same target.
+    """
+    component, rows, _ = resolve_component("auto", X, "hashmix paper")
+    return rows.matrix(), type(component).from_data(rows)
 
 
 def _key(data: PaperData, method: str, settings: Settings) -> str:
-    """What a kept result must have been made with, to be taken for this one."""
+    """Hash everything that a chain depends on except its seed. A saved result is used again only if its key is the same."""
     X = data.X
     digest = hashlib.sha256()
     for part in (X.data, X.indices, X.indptr) if issparse(X) else (X,):
@@ -78,31 +97,42 @@ def _key(data: PaperData, method: str, settings: Settings) -> str:
 # ---- one chain, in its own process ---------------------------------------------------------------------------------------
 
 
+class _Task(NamedTuple):
+    """The chains that one process runs."""
+
+    path: Path
+    data: str
+    method: str
+    seeds: list[int]
+    seconds: float
+    gibbs: bool
+
+
 def _end_with_parent() -> None:
-    """A proposal may take an hour, and would go on if who waits for it were killed."""
+    """End this process when its parent ends; otherwise a proposal that takes an hour would outlive a killed parent."""
     parent: Any = multiprocessing.parent_process()
     parent.join()
     os._exit(1)
 
 
-def _run_chains(path: Path, method: str, seeds: list[int], seconds: float, gibbs: bool, answers: Connection) -> None:
-    """Run a chain for every seed, and send ("begin", seed), ("point", values) … and ("end", measures)."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a chain cut short would pass for a whole one; who started this ends it
+def _run_chains(task: _Task, answers: Connection) -> None:
+    """Run a chain per seed; for each, send ("begin", seed), then ("point", values) repeatedly, then ("end", measures)."""
+    # After Ctrl-C the parent kills this process. Stopping here instead would send an incomplete chain as if it were complete.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    data = read_data(path)
-    X = _numbers(data)
-    component, schedule = _fixed_component(X), METHODS[method].schedule(gibbs)
-    exact = METHODS[method].exact
+    data, method = read_data(task.path), METHODS[task.method]
+    X, component = _prepare(data.X)
     n = X.shape[0]
-    table = _PRIOR.table(n, n, _PRIOR.start_concentration)
-    start = State(X, component, _PRIOR, np.zeros(n, np.int64))
-    settings: Any = {"n_draws": 1, "thin": 10**9, "n_warmup": _TUNING, "n_jobs": 1, "init": METHODS[method].init}
-    prior = _PRIOR if exact else Flat()
+    prior_weights = _PRIOR.weights(n, n, _PRIOR.start_concentration)
+    start = State(Target.of(X, component, _PRIOR), np.zeros(n, np.int64))
+    prior = _PRIOR if method.exact else Flat()
+    schedule = method.schedule(task.gibbs)
+    settings: Any = {"n_draws": 1, "thin": 10**9, "n_warmup": _TUNING, "n_jobs": 1, "init": method.init}
     few = np.unique(np.linspace(0, n - 1, 100).astype(int))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that moves are published ones, and that time is over, is known here
-        sample(X[few], component, prior, schedule, **settings, random_state=0, max_seconds=0.2)  # compiles
-        for seed in seeds:
+        warnings.simplefilter("ignore")  # published moves warn that they are not exact, and chains that their time is over
+        sample(X[few], component, prior, schedule, **settings, random_state=0, max_seconds=0.2)  # compiles the kernels
+        for seed in task.seeds:
             answers.send(("begin", seed))
             answers.send(("point", (0.0, 0, 0, 1, start.log_likelihood(), start.log_joint())))
             seen = {"proposals": 0, "accepted": 0, "next": 0.0}
@@ -115,43 +145,42 @@ def _run_chains(path: Path, method: str, seeds: list[int], seconds: float, gibbs
                 seen["next"] = sweep.seconds * _NEXT
                 state = sweep.state
                 likelihood = state.log_likelihood()
-                joint = likelihood + log_prior(table, state.sizes)
+                joint = likelihood + log_prior(prior_weights, state.sizes)
                 point = sweep.seconds, seen["proposals"], seen["accepted"], sweep.n_clusters, likelihood, joint
                 answers.send(("point", point))
 
             posterior = sample(
-                X, component, prior, schedule, **settings, random_state=seed, max_seconds=seconds, callback=record
+                X, component, prior, schedule, **settings, random_state=seed, max_seconds=task.seconds, callback=record
             )
             labels = posterior.labels[0, -1]
             scores: dict[str, Any] = {"nmi": None, "accuracy": None}
             if data.y is not None:
                 scores = {"nmi": nmi(data.y, labels), "accuracy": accuracy(data.y, labels)}
-            # Where time was over before the first sweep was, its proposals are in the only draw there is.
+            # If the time was over before the first sweep was complete, only the draw has counted its proposals.
             for field, name in (("proposed", "proposals"), ("accepted", "accepted")):
                 seen[name] = max(seen[name], sum(int(counts[field].sum()) for counts in posterior.move_stats.values()))
             answers.send(("end", scores | {"proposals": seen["proposals"], "accepted": seen["accepted"]}))
     answers.close()
 
 
-# ---- all of them -----------------------------------------------------------------------------------------------------------
+# ---- all chains ------------------------------------------------------------------------------------------------------------
 
 
 class _Worker:
-    """A process that runs one sampler on one data set, and what it has sent."""
+    """A process that runs one sampler on one data set, and what it has sent of the current chain."""
 
-    def __init__(self, path: Path, data: str, method: str, seeds: list[int], seconds: float, gibbs: bool) -> None:
-        self.data, self.method, self.seconds, self.left = data, method, seconds, list(seeds)
+    def __init__(self, task: _Task) -> None:
+        self.task, self.left = task, list(task.seeds)
         context = multiprocessing.get_context("spawn")
         self.answers, theirs = context.Pipe(duplex=False)
-        arguments = path, method, seeds, seconds, gibbs, theirs
-        self.process = context.Process(target=_run_chains, args=arguments, daemon=True)
+        self.process = context.Process(target=_run_chains, args=(task, theirs), daemon=True)
         self.process.start()
         theirs.close()
         self.began = float("inf")
         self.points: list[tuple] = []
 
     def receive(self) -> dict[str, Any] | None:
-        """Take one message; the result of a chain if it was its last."""
+        """Receive one message; return the result of the chain if it was the last message of one."""
         kind, content = self.answers.recv()
         if kind == "begin":
             self.began, self.points = time.monotonic(), []
@@ -162,18 +191,20 @@ class _Worker:
         return None
 
     def result(self, end: dict[str, Any] | None) -> dict[str, Any]:
-        """What is kept of the chain at hand, which may have been ended by force (``end`` is None)."""
+        """Return the result of the current chain; ``end`` is None if its process was killed."""
         if end is None:
             end = {"nmi": None, "accuracy": None, "proposals": self.points[-1][1], "accepted": self.points[-1][2]}
         curve = {name: list(values) for name, values in zip(CURVE, zip(*self.points, strict=True), strict=True)}
         self.began = float("inf")
-        return {"data": self.data, "method": self.method, "seed": self.left.pop(0), **end, "curve": curve}
+        return {"data": self.task.data, "method": self.task.method, "seed": self.left.pop(0), **end, "curve": curve}
 
     @property
     def overdue(self) -> bool:
-        return time.monotonic() > self.began + self.seconds + _GRACE
+        """Whether the current chain has exceeded its time."""
+        return time.monotonic() > self.began + self.task.seconds + _GRACE
 
     def kill(self) -> None:
+        """End the process."""
         self.process.kill()
         self.process.join()
 
@@ -186,22 +217,31 @@ def run_all(
     jobs: int = 1,
     tell: Callable[[dict[str, Any] | None, str], Any] = lambda result, text: None,
 ) -> None:
-    """Run every sampler on every data set for every seed; what was run before, with the same settings, is not run again.
+    """Run every sampler on every data set for every seed, except chains that were run before with the same settings.
 
-    Each chain's result is written to ``folder`` when it ends. Where the first chain of a sampler did not finish a single
-    proposal, its other seeds are not tried.
+    The result of a chain is written to ``folder`` when the chain ends. If the first chain of a sampler finished no proposal,
+    its other seeds are not tried.
 
     Parameters
     ----------
     datasets : iterable of PaperData
+        The data sets; each is requested when the one before it has been started.
     methods : list of str
+        Names of samplers in :data:`hashmix.paper.methods.METHODS`.
     settings : Settings
     folder : Path
+        Where results are saved.
     jobs : int, default=1
-        Processes at a time, of one thread each.
+        Number of processes at a time, with one thread each.
     tell : callable, optional
-        Called with a result (``data``, ``method``, ``seed``, ``nmi``, ``accuracy``, ``proposals``, ``accepted`` and ``curve``)
-        and "kept", "run" or "not tried"; with None and a name when a sampler begins.
+        Called with the result of a chain (``data``, ``method``, ``seed``, ``nmi``, ``accuracy``, ``proposals``, ``accepted``
+        and ``curve``) and "kept", "run" or "not tried"; and with None and a title when a sampler starts.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from hashmix.paper.experiment import Settings, run_all
+    >>> run_all([], ["rgsm", "lss"], Settings({"S1": 5.0}), Path("runs"))  # without a data set there is nothing to do
     """
     written: dict[str, Path] = {}
     running: list[_Worker] = []
@@ -221,7 +261,7 @@ def run_all(
                 keep(result | {"seed": worker.left.pop(0)}, "not tried")
 
     def attend() -> None:
-        """Wait a moment for the processes at work, and take what they have sent."""
+        """Wait for messages for up to half a second, and process them."""
         wait([worker.answers for worker in running], timeout=0.5)
         for worker in list(running):
             try:
@@ -233,7 +273,7 @@ def run_all(
                 running.remove(worker)
                 if worker.left:
                     raise ChildProcessError(
-                        f"{worker.method} on {worker.data} ended with exit code {worker.process.exitcode}."
+                        f"{worker.task.method} on {worker.task.data} ended with exit code {worker.process.exitcode}."
                     ) from None
                 continue
             if worker.overdue:
@@ -241,11 +281,11 @@ def run_all(
                 finish(worker, worker.result(None))
                 running.remove(worker)
                 if worker.left:
-                    start(worker.data, worker.method, worker.left)
+                    start(worker.task.data, worker.task.method, worker.left)
 
     def start(data: str, method: str, seeds: list[int]) -> None:
         tell(None, f"{METHODS[method].title} on {data}")
-        running.append(_Worker(written[data], data, method, seeds, settings.seconds[data], settings.gibbs))
+        running.append(_Worker(_Task(written[data], data, method, seeds, settings.seconds[data], settings.gibbs)))
 
     try:
         for data in datasets:
@@ -279,7 +319,7 @@ def _place(folder: Path, data: str, method: str, seed: int) -> Path:
 
 
 def _kept(folder: Path, data: str, method: str, seed: int, key: str) -> dict[str, Any] | None:
-    """A result of before, if it was made with the same data and settings."""
+    """Return the saved result of a chain, if it was made with the same data and settings."""
     try:
         result = json.loads(_place(folder, data, method, seed).read_text(encoding="utf-8"))
         return result if result["key"] == key else None

@@ -1,4 +1,4 @@
-"""How good labels are, as the paper has it, and how soon a chain was as good as another became."""
+"""Quality measures of the paper, and the time a chain needs to reach a given level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["accuracy", "nmi", "reached"]
 
 
 def nmi(truth: Any, labels: Any) -> float:
-    """Mutual information over the geometric mean of the entropies.
+    """Normalised mutual information: mutual information divided by the geometric mean of the entropies.
 
     Examples
     --------
@@ -25,7 +25,9 @@ def nmi(truth: Any, labels: Any) -> float:
 
 
 def accuracy(truth: Any, labels: Any) -> float:
-    """The share of rows in the cluster that is matched with their true one, by the best matching (the Hungarian method).
+    """Fraction of rows whose cluster is matched with their true cluster.
+
+    Clusters are matched one to one so that the fraction is largest (the Hungarian method).
 
     Examples
     --------
@@ -33,13 +35,19 @@ def accuracy(truth: Any, labels: Any) -> float:
     >>> accuracy([0, 0, 1, 1], [7, 7, 3, 7])
     0.75
     """
-    table = contingency_matrix(truth, labels)
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    return float(table[rows, columns].sum() / len(np.asarray(truth)))
+    contingency = contingency_matrix(truth, labels)
+    rows, columns = linear_sum_assignment(contingency, maximize=True)
+    return float(contingency[rows, columns].sum() / len(np.asarray(truth)))
 
 
 def reached(curve: dict[str, list], level: float) -> float | None:
-    """Seconds after which a curve's log joint first was at ``level`` or above; None if it never was.
+    """Seconds until the log joint of a curve first reaches ``level``, or None if it never does.
+
+    Parameters
+    ----------
+    curve : dict
+        Lists of equal length under ``"seconds"`` and ``"log_joint"``.
+    level : float
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The samplers that are compared: the paper's four, two of them as printed and exact, and ours."""
+"""The samplers that are compared: the paper's four (two of them as printed and in an exact version) and hashmix's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,27 @@ __all__ = ["BASELINES", "METHODS", "OURS", "Method"]
 
 
 class Method(NamedTuple):
-    """A sampler: its name, which of the paper's it is, its move, so many proposals of which make a sweep, and its start."""
+    """A sampler.
+
+    Attributes
+    ----------
+    title : str
+        Its name in reports.
+    in_paper : str or None
+        The sampler of the paper that it corresponds to.
+    move : Move or None
+        The move that it makes; None stands for hashmix's default schedule.
+    per_sweep : int
+        Number of proposals per sweep.
+    init : str
+        Where its chains start.
+
+    Examples
+    --------
+    >>> from hashmix.paper.methods import METHODS
+    >>> METHODS["rgsm"].title, METHODS["rgsm"].exact, METHODS["published-minsm"].exact
+    ('RGSM', True, False)
+    """
 
     title: str
     in_paper: str | None
@@ -21,17 +41,18 @@ class Method(NamedTuple):
 
     @property
     def exact(self) -> bool:
+        """Whether the sampler draws from the posterior."""
         return self.move is None or self.move.exact
 
     def schedule(self, gibbs: bool) -> Schedule:
-        """The moves of a sweep, perhaps with a Gibbs scan; ours has its own."""
+        """Return the moves of a sweep; ``gibbs`` adds a Gibbs scan, except to hashmix's schedule, which has its own."""
         if self.move is None:
             return resolve_moves("lss")
         proposals: Schedule = [(self.move, self.per_sweep)]
         return [*proposals, (Gibbs(), 1)] if gibbs else proposals
 
 
-#: Sweeps of one proposal where that is expensive; of many where not, for what is recorded after a sweep costs time too.
+#: Cheap proposals come many to a sweep, because recording a point after every sweep takes time, too.
 METHODS = {
     "rgsm": Method("RGSM", "RGSM", RGSM(n_scans=5)),
     "sdds": Method("SDDS", "SDDS", SDDS()),
@@ -42,6 +63,6 @@ METHODS = {
     "lss": Method("hashmix (lss)", None, None),
     "lss-start": Method("hashmix (lss, own start)", None, None, init="auto"),
 }
-#: Whose end sets the level that the others are timed to.
+#: The better of these sets the level to which all samplers are timed.
 BASELINES = ("rgsm", "sdds")
 OURS = ("lss", "lss-start")

@@ -1,4 +1,4 @@
-"""Gaussian mixtures to measure on, with the best labelling there can be."""
+"""Rows from Gaussian mixtures, with the best labels that the rows allow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.components.gaussian import GaussianParameters, draw_rows, log_densities
-from hashmix.validation import check_choice, check_flag, check_integer, check_number
+from hashmix.components.gaussian.shared import GaussianParameters, draw_rows, log_densities
+from hashmix.core.validation import check_choice, check_flag, check_integer, check_number
 
 __all__ = ["make_mixture"]
 
-#: Rows whose densities under all components are held at a time.
+#: Rows whose densities under all components are in memory at once.
 _ROW_BLOCK = 20_000
 
 
@@ -24,32 +24,32 @@ def make_mixture(
     covariance: str = "diagonal",
     return_oracle: bool = False,
 ) -> tuple[np.ndarray, ...]:
-    """Draw rows from a mixture of k Gaussians, two of which are typically ``separation`` apart.
+    """Draw rows from a mixture of k Gaussians whose means have a typical distance of ``separation``.
 
-    Weights are Dirichlet(2, …, 2). With a diagonal covariance, means are N(0, (separation / √(2d))² I) and the standard
-    deviation of each coordinate is 0.8 exp(0.2 N(0, 1)). With a full one, means are N(0, 9 I), whatever the separation,
-    and covariances A Aᵀ + 0.3 I with the entries of A drawn from N(0, 1/d).
+    Weights are drawn from Dirichlet(2, …, 2). With diagonal covariances, means are drawn from N(0, (separation / √(2d))² I),
+    and the standard deviation of each coordinate is 0.8 exp(0.2 z) with z from N(0, 1). With full covariances, means are
+    drawn from N(0, 9 I), whatever the separation, and covariances are A Aᵀ + 0.3 I, with the entries of A from N(0, 1/d).
 
     Parameters
     ----------
     n, d, k : int
-        Rows, columns and components.
+        Numbers of rows, columns and mixture components.
     separation : float, default=9.0
-        Typical distance of two means (diagonal covariance).
+        Typical distance of two means; used with diagonal covariances only.
     seed : None, int or Generator, default=0
-        Where randomness comes from.
+        Seed of the random numbers.
     covariance : {"diagonal", "full"}, default="diagonal"
-        Of the components.
+        Shape of the components' covariances.
     return_oracle : bool, default=False
-        Also return the labelling by the true weights and densities: the best that rows alone allow.
+        Whether to return the labels by the true weights and densities, too.
 
     Returns
     -------
     X : ndarray of shape (n, d)
     y : ndarray of shape (n,)
-        The component each row came from.
+        The component that each row was drawn from.
     oracle : ndarray of shape (n,)
-        The likeliest component of each row; only with ``return_oracle``.
+        The most probable component of each row; only with ``return_oracle``.
 
     Examples
     --------

@@ -1,19 +1,22 @@
-"""A posterior's scalars as ArviZ takes them."""
+"""The scalars of a posterior in the form of ArviZ."""
 
 from __future__ import annotations
 
 import warnings
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from hashmix.posterior.draws import Posterior
 
 __all__ = ["to_arviz"]
 
 _STATISTICS = ("log_joint", "log_likelihood")
 
 
-def to_arviz(posterior: Any) -> Any:
+def to_arviz(posterior: Posterior) -> Any:
     """See :meth:`hashmix.Posterior.to_arviz`."""
     try:
         with warnings.catch_warnings():

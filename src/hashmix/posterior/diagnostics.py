@@ -5,34 +5,50 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-__all__ = ["ess", "ess_tail", "rhat"]
+__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "RHAT_LIMIT", "ess", "ess_tail", "rhat"]
+
+#: Chains disagree if R̂ of any quantity is above this.
+RHAT_LIMIT = 1.1
+#: Averages and intervals are rough if the effective sample size of any quantity is below this.
+ESS_LIMIT = 100
+#: With fewer draws per chain than this, neither is judged.
+DRAWS_TO_JUDGE = 20
 
 
 def _split(chains: np.ndarray) -> np.ndarray:
-    """Each chain as two halves (the middle draw of an odd number is left out)."""
+    """Each chain as two halves, without the middle draw of an odd number."""
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, -half:]])
 
 
 def _rank_normalise(chains: np.ndarray) -> np.ndarray:
-    from scipy.stats import rankdata  # here, for importing scipy.stats takes half a second
-
-    ranks = rankdata(chains, method="average").reshape(chains.shape)
-    return ndtri((ranks - 0.375) / (chains.size + 0.25))
+    """Normal scores of the ranks over all chains; equal values share their average rank."""
+    _, place, counts = np.unique(chains, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2.0
+    return ndtri((ranks[place.reshape(chains.shape)] - 0.375) / (chains.size + 0.25))
 
 
 def _plain_rhat(chains: np.ndarray) -> float:
     n = chains.shape[1]
+    means = chains.mean(axis=1)
+    if (np.ptp(chains, axis=1) == 0.0).all():  # rounding would make the variance within chains a little more than zero
+        return float("inf") if np.ptp(chains) > 0.0 else 1.0
     within = chains.var(axis=1, ddof=1).mean()
-    between = chains.mean(axis=1).var(ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.sqrt((n - 1) / n + between / within))
+    return float(np.sqrt((n - 1) / n + means.var(ddof=1) / within))
 
 
 def rhat(chains: np.ndarray) -> float:
-    """Rank-normalised split R̂ of a scalar, (chain, draw): the larger of its location and its scale form.
+    """Rank-normalised split R̂ of a scalar: the larger of its location and its scale form.
 
-    NaN when every draw is the same, or when there are fewer than 4 draws a chain.
+    Parameters
+    ----------
+    chains : array of shape (chain, draw)
+
+    Returns
+    -------
+    float
+        Infinity if the scalar is constant within each half of each chain but differs between them; NaN if all draws are equal,
+        or if there are fewer than 4 draws per chain.
 
     Examples
     --------
@@ -41,6 +57,8 @@ def rhat(chains: np.ndarray) -> float:
     >>> chains = np.random.default_rng(0).normal(size=(4, 500))
     >>> rhat(chains) < 1.01 and rhat(chains + np.arange(4)[:, None]) > 1.5
     True
+    >>> rhat(np.array([[3] * 10, [4] * 10]))
+    inf
     """
     chains = np.asarray(chains, dtype=np.float64)
     if not _varies(chains):
@@ -59,9 +77,16 @@ def _autocovariance(chains: np.ndarray) -> np.ndarray:
 
 
 def ess(chains: np.ndarray) -> float:
-    """Bulk effective sample size of a scalar, (chain, draw), by Geyer's initial monotone sequence.
+    """Bulk effective sample size of a scalar, by Geyer's initial monotone sequence.
 
-    NaN when every draw is the same, or when there are fewer than 4 draws a chain.
+    Parameters
+    ----------
+    chains : array of shape (chain, draw)
+
+    Returns
+    -------
+    float
+        NaN if all draws are equal, or if there are fewer than 4 draws per chain.
 
     Examples
     --------
@@ -75,7 +100,11 @@ def ess(chains: np.ndarray) -> float:
 
 
 def ess_tail(chains: np.ndarray) -> float:
-    """Tail effective sample size of a scalar: the smaller of those of being below its 5 % and its 95 % quantile.
+    """Tail effective sample size of a scalar: the smaller of those of the indicators of its 5 % and its 95 % quantile.
+
+    Parameters
+    ----------
+    chains : array of shape (chain, draw)
 
     Examples
     --------
@@ -100,11 +129,11 @@ def _plain_ess(z: np.ndarray) -> float:
     covariance = _autocovariance(z)
     within = covariance[:, 0].mean() * n / (n - 1.0)
     variance = within * (n - 1.0) / n + (z.mean(axis=1).var(ddof=1) if m > 1 else 0.0)
-    if variance == 0.0:  # all that varied was the draw in the middle
+    if variance == 0.0:  # only the middle draw, which the halves leave out, was different
         return float("nan")
     rho = 1.0 - (within - covariance.mean(axis=0)) / variance
     rho[0] = 1.0
-    # Geyer: sums of neighbouring pairs, as long as they are positive, made monotone; of the last, only its even member.
+    # Geyer: sums of neighbouring pairs while they are positive, made monotone. Only the even member of the last pair counts.
     pairs = [rho[0] + rho[1]]
     while 2 * len(pairs) < n - 2 and pairs[-1] > 0.0:
         pairs.append(rho[2 * len(pairs)] + rho[2 * len(pairs) + 1])

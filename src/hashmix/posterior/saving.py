@@ -5,19 +5,32 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from hashmix.files import write_atomically
+from hashmix.core.files import write_atomically
+
+if TYPE_CHECKING:
+    from hashmix.posterior.record import Record
 
 __all__ = ["named_arrays", "read_posterior", "write_posterior"]
 
 _FORMAT = "hashmix-posterior-1"
 
+AnyRecord = TypeVar("AnyRecord", bound="Record")
 
-def named_arrays(posterior: Any) -> dict[str, np.ndarray]:
-    """Everything that was recorded beside the labels, arrays of shape (chain, draw, …), by the names they have in files."""
+
+def named_arrays(posterior: Record) -> dict[str, np.ndarray]:
+    """Everything that is recorded besides the labels: arrays of shape (chain, draw, …), by the names they have in files.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> from hashmix.posterior.saving import named_arrays
+    >>> list(named_arrays(hm.Posterior.empty(1, 2, 3, ["Gibbs"], {}, {})))[4:7]
+    ['seconds', 'move_0_proposed', 'move_0_accepted']
+    """
     arrays = {name: getattr(posterior, name) for name in posterior.SCALARS}
     arrays |= {f"hyperparameter_{name}": values for name, values in posterior.hyperparameters.items()}
     for m, fields in enumerate(posterior.move_stats.values()):
@@ -25,7 +38,7 @@ def named_arrays(posterior: Any) -> dict[str, np.ndarray]:
     return arrays
 
 
-def write_posterior(posterior: Any, path: str | os.PathLike) -> None:
+def write_posterior(posterior: Record, path: str | os.PathLike) -> None:
     """See :meth:`hashmix.Posterior.save`."""
     about = {
         "format": _FORMAT,
@@ -37,19 +50,19 @@ def write_posterior(posterior: Any, path: str | os.PathLike) -> None:
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
 
-def read_posterior(cls: Any, path: str | os.PathLike) -> Any:
+def read_posterior(record_class: type[AnyRecord], path: str | os.PathLike) -> AnyRecord:
     """See :meth:`hashmix.Posterior.load`."""
     try:
         with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             if about["format"] != _FORMAT:
                 raise KeyError(about["format"])
-            return cls(
+            return record_class(
                 labels=file["labels"],
-                **{name: file[name] for name in cls.SCALARS},
+                **{name: file[name] for name in record_class.SCALARS},
                 hyperparameters={name: file[f"hyperparameter_{name}"] for name in about["hyperparameters"]},
                 move_stats={
-                    move: {field: file[f"move_{m}_{field}"] for field in cls.MOVE_FIELDS}
+                    move: {field: file[f"move_{m}_{field}"] for field in record_class.MOVE_FIELDS}
                     for m, move in enumerate(about["moves"])
                 },
                 settings=about["settings"],

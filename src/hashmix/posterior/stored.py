@@ -1,4 +1,4 @@
-"""Labels of draws that live on disk: chunks in NumPy's own format, read when they are asked for."""
+"""Labels of draws that are kept on disk: files in NumPy's own format, read when they are asked for."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Chunk", "StoredLabels", "checksum", "smallest_integers"]
+__all__ = ["Chunk", "StoredLabels", "check_chunk", "checksum", "smallest_integers"]
 
 
 class Chunk(NamedTuple):
-    """Some draws of one chain in a file: the first, how many, and the SHA-256 of the file."""
+    """Consecutive draws of one chain in a file: the first, how many there are, and the SHA-256 of the file."""
 
     path: Path
     first: int
@@ -35,7 +35,14 @@ def checksum(path: Path) -> str:
 
 
 def check_chunk(chunk: Chunk) -> None:
-    """Raise unless a chunk's file is there and is what was written."""
+    """Raise a ValueError unless the file of a chunk exists and is what was written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from hashmix.posterior.stored import Chunk, check_chunk, checksum
+    >>> check_chunk(Chunk(Path(__file__), 0, 10, checksum(Path(__file__))))
+    """
     if not chunk.path.is_file():
         raise ValueError(f"The run is damaged: {chunk.path.name} of {chunk.path.parent} is missing.")
     if checksum(chunk.path) != chunk.sha256:
@@ -57,10 +64,19 @@ def smallest_integers(labels: np.ndarray) -> np.ndarray:
 
 
 class StoredLabels:
-    """Labels of shape (chain, draw, row) of which the most part is on disk; behaves as such an array does where it is read.
+    """Labels of shape (chain, draw, row), most of them on disk; for reading, they behave like an array of this shape.
 
     ``labels[chain, draw]`` are the labels of one draw; ``labels[chains, :n]`` fewer chains or draws; ``np.asarray(labels)``
-    all of them, in memory. Draws that were set and not yet written are kept.
+    all of them, in memory. Draws that were set and are not on disk yet are kept in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.stored import StoredLabels
+    >>> labels = StoredLabels((1, 2, 3))
+    >>> labels[0, 0], labels[0, 1] = [0, 0, 1], [0, 1, 2]
+    >>> np.asarray(labels).tolist()
+    [[[0, 0, 1], [0, 1, 2]]]
     """
 
     dtype = np.dtype(np.int32)
@@ -94,9 +110,9 @@ class StoredLabels:
                 if chunk.path not in self._checked:
                     check_chunk(chunk)
                     self._checked.add(chunk.path)
-                # Mapped, so that one draw is read, not the chunk.
+                # Mapped, so that only one draw of the file is read.
                 return np.load(chunk.path, mmap_mode="r", allow_pickle=False)[draw - chunk.first].astype(np.int32)
-        raise IndexError(f"Draw {draw} of chain {chain} is not there.")
+        raise IndexError(f"There is no draw {draw} of chain {chain}.")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         out = np.empty(self.shape, self.dtype if dtype is None else dtype)
@@ -105,11 +121,20 @@ class StoredLabels:
         return out
 
     def pending(self, chain: int, first: int, count: int) -> np.ndarray:
-        """Draws that are still in memory: labels of shape (count, row)."""
+        """Draws that are still in memory, of shape (count, row).
+
+        Examples
+        --------
+        >>> from hashmix.posterior.stored import StoredLabels
+        >>> labels = StoredLabels((1, 2, 3))
+        >>> labels[0, 0] = [0, 0, 1]
+        >>> labels.pending(0, 0, 1).tolist()
+        [[0, 0, 1]]
+        """
         return np.stack([self._pending[chain, first + d] for d in range(count)])
 
     def written(self, chain: int, chunk: Chunk) -> None:
-        """Forget draws that are on disk now."""
+        """Note that a chunk is on disk now, and drop its draws from memory."""
         self.chunks[chain].append(chunk)
         for d in range(chunk.first, chunk.first + chunk.n_draws):
             self._pending.pop((chain, d), None)

@@ -1,53 +1,85 @@
-"""What the diagnostics mean, in plain words."""
+"""Whether the draws can be trusted, in plain words."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hashmix.posterior.diagnostics import ess, rhat
+from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, RHAT_LIMIT
+from hashmix.report.numbers import shown_rhat
 
-__all__ = ["verdict"]
+if TYPE_CHECKING:
+    from hashmix.posterior.draws import Posterior
 
-#: R̂ above which chains disagree, and effective draws below which averages are rough.
-_RHAT, _ESS = 1.05, 100.0
+__all__ = ["disagreement", "verdict"]
 
 
-def verdict(posterior: Any) -> str:
-    """One or two sentences: whether the draws can be trusted, and what to do if not.
+def _in_words(name: str) -> str:
+    """The name of a quantity of :meth:`Posterior.scalars`, for a sentence."""
+    words = {"n_clusters": "number of clusters", "largest_cluster": "size of the largest cluster"}
+    return words.get(name, name.replace("_", " "))
+
+
+def _worst_rhat(posterior: Posterior) -> tuple[str, float]:
+    """The quantity with the largest R̂; 1 if no quantity has one, because none varies."""
+    known = {name: value for name, value in posterior.rhat().items() if not np.isnan(value)}
+    return max(known.items(), key=lambda item: item[1], default=("n_clusters", 1.0))
+
+
+def disagreement(posterior: Posterior) -> str | None:
+    """One sentence if the chains disagree: it names the quantity with the largest R̂.
+
+    Returns
+    -------
+    str or None
+        None if the chains agree, if there is only one, or if there are too few draws to judge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior import Posterior
+    >>> from hashmix.posterior.verdict import disagreement
+    >>> posterior = Posterior.empty(2, 50, 3, [], {}, {})
+    >>> posterior.labels[:], posterior.n_clusters[:] = [0, 0, 1], 2
+    >>> disagreement(posterior)
+    >>> posterior = Posterior.empty(2, 50, 3, [], {}, {})
+    >>> posterior.labels[0], posterior.labels[1], posterior.n_clusters[:] = [0, 0, 1], [0, 1, 2], [[2], [3]]
+    >>> disagreement(posterior)
+    'The chains disagree: R̂ of the number of clusters is above 100, the limit is 1.1.'
+    """
+    if posterior.n_chains == 1 or posterior.n_draws < DRAWS_TO_JUDGE:
+        return None
+    name, value = _worst_rhat(posterior)
+    if value <= RHAT_LIMIT:
+        return None
+    return f"The chains disagree: R̂ of the {_in_words(name)} is {shown_rhat(value)}, the limit is {RHAT_LIMIT}."
+
+
+def verdict(posterior: Posterior) -> str:
+    """One to three sentences: whether the draws can be trusted, and what to do if not.
 
     Examples
     --------
     >>> import numpy as np, hashmix as hm
     >>> from hashmix.posterior.verdict import verdict
     >>> verdict(hm.sample(np.eye(4), n_draws=3, random_state=0))
-    'Too few draws to judge: 3 a chain. Run longer.'
+    'There are too few draws to judge: 3 per chain. Run longer.'
     """
     if not posterior.settings.get("exact", True):
-        return "The moves follow the paper as printed: these draws are not from the posterior, and are for comparison only."
-    if posterior.n_draws < 20:
-        return f"Too few draws to judge: {posterior.n_draws} a chain. Run longer."
-    modes = [int(np.median(chain)) for chain in posterior.n_clusters]
-    quantities = posterior.scalars()
-    worst = {name: rhat(values) for name, values in quantities.items()}
-    worst = {name: value for name, value in worst.items() if np.isfinite(value)}
-    if posterior.n_chains > 1 and worst and max(worst.values()) > _RHAT:
-        name = max(worst, key=lambda each: worst[each])
-        counts = " and ".join(map(str, sorted(set(modes))))
-        if len(set(modes)) > 1:
-            what = f"The chains disagree on the number of clusters: {counts}"
-        elif name == "n_clusters":
-            what = f"The chains mostly find {counts} clusters, but not equally often"
-        else:
-            what = f"The chains agree on {counts} clusters, but not on the {name.replace('_', ' ')}"
-        return f"{what} (R̂ {worst[name]:.2f}). Run longer, or start chains from the estimate with most support (init=)."
-    least = {name: ess(values) for name, values in quantities.items()}
-    least = {name: value for name, value in least.items() if np.isfinite(value)}
-    if least and min(least.values()) < _ESS:
-        name = min(least, key=lambda each: least[each])
-        few = f"{least[name]:.0f} independent draws of the {name.replace('n_clusters', 'number of clusters').replace('_', ' ')}"
-        return f"Nothing speaks against convergence, but there are only about {few}: run longer before quoting intervals."
+        return "The moves follow the paper as printed: these draws are not from the posterior and serve for comparison only."
+    if posterior.n_draws < DRAWS_TO_JUDGE:
+        return f"There are too few draws to judge: {posterior.n_draws} per chain. Run longer."
+    if sentence := disagreement(posterior):
+        medians = [f"{np.median(chain):.0f}" for chain in posterior.n_clusters]
+        if len(set(medians)) > 1:
+            sentence += f" The median number of clusters is {', '.join(medians[:-1])} and {medians[-1]}."
+        return f"{sentence} Run longer, or start all chains from the partition with the highest log joint (init=)."
+    known = {name: value for name, value in posterior.ess().items() if not np.isnan(value)}
+    if known and min(known.values()) < ESS_LIMIT:
+        name = min(known, key=lambda each: known[each])
+        few = f"the effective sample size of the {_in_words(name)} is only {known[name]:.0f}"
+        return f"Nothing speaks against convergence, but {few}: run longer before quoting intervals."
     if posterior.n_chains == 1:
         return "Nothing speaks against convergence, but one chain cannot disagree with itself: run two or more to be sure."
-    return f"The chains agree: {posterior.n_chains} chains, R̂ at most {max(worst.values(), default=1.0):.3f}."
+    return f"The chains agree: {posterior.n_chains} chains, R̂ at most {shown_rhat(_worst_rhat(posterior)[1])}."

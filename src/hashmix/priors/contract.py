@@ -1,22 +1,24 @@
 """Priors on partitions as data.
 
-Every prior here has the form p(ρ) = V(K) ∏ W(n_c) with W(m) = Γ(m + s), or W ≡ 1. A prior is therefore three things
-a kernel can read, a table of log V, the shift s and whether W is 1, and one compiled kernel serves them all.
+Every prior here has the form p(ρ) = V(K) ∏ W(n_c) with W(m) = Γ(m + s), or W ≡ 1. Kernels read three things: the values
+of log V, the shift s, and whether W is 1. So one compiled kernel serves all priors.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
-from hashmix.compiling import helper, hot_helper
+from hashmix.core.compiling import helper, hot_helper
+from hashmix.core.declared import Declared
 
 __all__ = [
     "PartitionPrior",
-    "PriorTable",
+    "PriorWeights",
     "log_join_odds",
     "log_join_weight",
     "log_new_weight",
@@ -26,39 +28,41 @@ __all__ = [
 ]
 
 
-class PriorTable(NamedTuple):
-    """``log_v[K]`` for 0 < K < len(log_v), constants included so that p(ρ) is normalised; ``shift`` s; ``flat``: W ≡ 1."""
+class PriorWeights(NamedTuple):
+    """A prior on partitions of n rows, as kernels read it.
+
+    ``log_v[K]`` for 0 < K < len(log_v), constants included so that p(ρ) is normalised; ``shift`` is s; ``flat`` means W ≡ 1.
+    """
 
     log_v: np.ndarray
     shift: float
     flat: bool
 
 
-class PartitionPrior(ABC):
-    """How clusters share points; knows sizes only."""
+class PartitionPrior(Declared, ABC):
+    """How clusters share rows. It knows the sizes of clusters and nothing else.
+
+    A subclass provides :meth:`weights` and :attr:`start_concentration`; a prior that learns its concentration also
+    :attr:`learns_concentration` and :meth:`update_concentration`.
+    """
 
     @abstractmethod
-    def table(self, n: int, max_clusters: int, concentration: float) -> PriorTable:
-        """The prior of n points as data, for up to ``max_clusters`` clusters."""
+    def weights(self, n: int, max_clusters: int, concentration: float) -> PriorWeights:
+        """The prior on partitions of n rows as data, for up to ``max_clusters`` clusters."""
 
     @property
     @abstractmethod
     def start_concentration(self) -> float:
-        """The concentration a chain starts from (and keeps, unless it is learned)."""
+        """The concentration a chain starts from, and keeps unless it is learned."""
 
     def update_concentration(self, concentration: float, n: int, n_clusters: int, rng: np.random.Generator) -> float:
-        """A draw of the concentration given the partition; priors that do not learn it return it unchanged."""
+        """Draw the concentration given the partition; priors that do not learn it return it unchanged."""
         return concentration
 
     @property
     def learns_concentration(self) -> bool:
         """Whether the concentration is a random variable of the model."""
         return False
-
-    def __eq__(self, other: Any) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @helper
@@ -71,7 +75,7 @@ def log_size_weight(prior, size):
 
 @hot_helper
 def log_join_weight(prior, size):
-    """Log W(size + 1) − log W(size): the prior weight of a point joining a cluster of ``size`` others."""
+    """Log W(size + 1) − log W(size): the prior weight of a row joining a cluster of ``size`` others."""
     if prior.flat:
         return 0.0
     return math.log(size + prior.shift)
@@ -87,7 +91,7 @@ def log_join_odds(prior, size, other):
 
 @helper
 def log_new_weight(prior, n_clusters):
-    """The prior weight of a point opening a cluster beside ``n_clusters`` others."""
+    """The prior weight of a row opening a cluster when there are ``n_clusters`` others."""
     return prior.log_v[n_clusters + 1] - prior.log_v[n_clusters] + log_size_weight(prior, 1)
 
 
@@ -98,18 +102,17 @@ def log_split_ratio(prior, n_clusters, a, b):
     return prior.log_v[n_clusters + 1] - prior.log_v[n_clusters] + sizes
 
 
-def log_prior(prior: PriorTable, sizes: np.ndarray) -> float:
+def log_prior(prior: PriorWeights, sizes: np.ndarray) -> float:
     """Log p(ρ) of a partition with these cluster sizes.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from hashmix.priors import DirichletProcess
     >>> from hashmix.priors.contract import log_prior
     >>> prior = DirichletProcess(1.0)
-    >>> round(log_prior(prior.table(2, 2, 1.0), [1, 1]), 6)  # log(1/2)
+    >>> round(log_prior(prior.weights(2, 2, 1.0), np.array([1, 1])), 6)  # log(1/2)
     -0.693147
     """
-    from scipy.special import gammaln
-
     weights = 0.0 if prior.flat else float(gammaln(np.asarray(sizes) + prior.shift).sum())
     return float(prior.log_v[len(sizes)]) + weights

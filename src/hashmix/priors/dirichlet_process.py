@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from hashmix.priors.contract import PartitionPrior, PriorTable
-from hashmix.validation import bad_parameter, check_integer, check_number
+from hashmix.core.validation import bad_parameter, check_integer, check_number
+from hashmix.priors.contract import PartitionPrior, PriorWeights
 
 __all__ = ["DirichletProcess", "Gamma"]
 
@@ -33,7 +33,7 @@ class DirichletProcess(PartitionPrior):
     Parameters
     ----------
     concentration : float or Gamma, default=Gamma(1, 1)
-        α: a number to fix it, or its Gamma hyperprior to learn it (Escobar and West's update once a sweep).
+        α: a number to fix it, or its Gamma hyperprior to learn it (Escobar and West's update, once per sweep).
 
     Examples
     --------
@@ -59,7 +59,7 @@ class DirichletProcess(PartitionPrior):
 
     @classmethod
     def from_expected_clusters(cls, n_clusters: float, n_samples: int) -> DirichletProcess:
-        """The concentration under which ``n_samples`` points fall into ``n_clusters`` clusters on average, a priori.
+        """The concentration under which ``n_samples`` rows fall into ``n_clusters`` clusters on average, a priori.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class DirichletProcess(PartitionPrior):
         >>> hm.priors.DirichletProcess.from_expected_clusters(5, n_samples=100).concentration
         0.9475...
         """
-        from scipy.optimize import brentq  # here, for it is slow to import and rarely needed
+        from scipy.optimize import brentq  # slow to import and rarely needed
 
         n = check_integer(cls.__name__, "n_samples", n_samples, low=2)
         k = check_number(cls.__name__, "n_clusters", n_clusters, low=1.0, high=n)
@@ -79,9 +79,6 @@ class DirichletProcess(PartitionPrior):
         # E[K] ≥ n − n²/(2α): the root is below n²/(n − k).
         return cls(float(np.exp(brentq(excess, -40.0, np.log(n * n / (n - k)), xtol=1e-13))))
 
-    def __repr__(self) -> str:
-        return f"DirichletProcess(concentration={self.concentration!r})"
-
     @property
     def learns_concentration(self) -> bool:
         return isinstance(self.concentration, Gamma)
@@ -92,9 +89,9 @@ class DirichletProcess(PartitionPrior):
             return self.concentration.shape / self.concentration.rate
         return self.concentration
 
-    def table(self, n: int, max_clusters: int, concentration: float) -> PriorTable:
+    def weights(self, n: int, max_clusters: int, concentration: float) -> PriorWeights:
         constant = gammaln(concentration) - gammaln(concentration + n)
-        return PriorTable(constant + np.arange(max_clusters + 2) * np.log(concentration), 0.0, False)
+        return PriorWeights(constant + np.arange(max_clusters + 2) * np.log(concentration), 0.0, False)
 
     def update_concentration(self, concentration: float, n: int, n_clusters: int, rng: np.random.Generator) -> float:
         """Escobar and West's Gibbs update of α given the number of clusters."""

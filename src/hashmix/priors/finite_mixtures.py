@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp
 
-from hashmix.priors.contract import PartitionPrior, PriorTable
-from hashmix.validation import check_number
+from hashmix.core.validation import check_number
+from hashmix.priors.contract import PartitionPrior, PriorWeights
 
 __all__ = ["MixtureOfFiniteMixtures"]
 
@@ -14,7 +14,7 @@ __all__ = ["MixtureOfFiniteMixtures"]
 class MixtureOfFiniteMixtures(PartitionPrior):
     """Mixture-of-finite-mixtures prior: k − 1 ~ Poisson(rate) components, weights ~ Dirichlet(γ, …, γ).
 
-    p(ρ) = V_n(K) ∏ γ^{(n_c)}, where K counts the components that have points.
+    p(ρ) = V_n(K) ∏ γ^{(n_c)}, where K counts the components that have rows.
 
     Parameters
     ----------
@@ -35,17 +35,14 @@ class MixtureOfFiniteMixtures(PartitionPrior):
         self.concentration = check_number(owner, "concentration", concentration)
         self.rate = check_number(owner, "rate", rate)
 
-    def __repr__(self) -> str:
-        return f"MixtureOfFiniteMixtures(concentration={self.concentration!r}, rate={self.rate!r})"
-
     @property
     def start_concentration(self) -> float:
         return self.concentration
 
-    def table(self, n: int, max_clusters: int, concentration: float) -> PriorTable:
+    def weights(self, n: int, max_clusters: int, concentration: float) -> PriorWeights:
         gamma = concentration
         log_v = _log_v(n, max_clusters + 1, gamma, self.rate)
-        return PriorTable(log_v - np.arange(max_clusters + 2) * gammaln(gamma), gamma, False)
+        return PriorWeights(log_v - np.arange(max_clusters + 2) * gammaln(gamma), gamma, False)
 
 
 def _log_v(n: int, max_t: int, gamma: float, rate: float) -> np.ndarray:

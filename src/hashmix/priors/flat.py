@@ -1,16 +1,16 @@
-"""Every partition alike."""
+"""The flat prior: every partition has the same weight."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hashmix.priors.contract import PartitionPrior, PriorTable
+from hashmix.priors.contract import PartitionPrior, PriorWeights
 
 __all__ = ["Flat"]
 
 
 class Flat(PartitionPrior):
-    """Flat prior: every partition alike, whatever its number of clusters. Its log p(ρ) is taken as 0.
+    """Flat prior: every partition has the same weight, whatever its number of clusters. Its log p(ρ) is 0 by convention.
 
     Examples
     --------
@@ -19,12 +19,9 @@ class Flat(PartitionPrior):
     Flat()
     """
 
-    def __repr__(self) -> str:
-        return "Flat()"
-
     @property
     def start_concentration(self) -> float:
         return float("nan")
 
-    def table(self, n: int, max_clusters: int, concentration: float) -> PriorTable:
-        return PriorTable(np.zeros(max_clusters + 2), 0.0, True)
+    def weights(self, n: int, max_clusters: int, concentration: float) -> PriorWeights:
+        return PriorWeights(np.zeros(max_clusters + 2), 0.0, True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from hashmix.priors.contract import PartitionPrior, PriorTable
-from hashmix.validation import check_number
+from hashmix.core.validation import check_number
+from hashmix.priors.contract import PartitionPrior, PriorWeights
 
 __all__ = ["PitmanYor"]
 
@@ -33,17 +33,14 @@ class PitmanYor(PartitionPrior):
         self.discount = check_number(owner, "discount", discount, high=1.0, closed=True)
         self.concentration = check_number(owner, "concentration", concentration, low=-self.discount)
 
-    def __repr__(self) -> str:
-        return f"PitmanYor(concentration={self.concentration!r}, discount={self.discount!r})"
-
     @property
     def start_concentration(self) -> float:
         return self.concentration
 
-    def table(self, n: int, max_clusters: int, concentration: float) -> PriorTable:
+    def weights(self, n: int, max_clusters: int, concentration: float) -> PriorWeights:
         theta, sigma = concentration, self.discount
         log_v = np.zeros(max_clusters + 2)
         log_v[2:] = np.cumsum(np.log(theta + sigma * np.arange(1, max_clusters + 1)))
         log_v -= gammaln(theta + n) - gammaln(theta + 1.0)
         log_v -= np.arange(max_clusters + 2) * gammaln(1.0 - sigma)
-        return PriorTable(log_v, -sigma, False)
+        return PriorWeights(log_v, -sigma, False)

@@ -1,8 +1,8 @@
 """The paper's kernels **as printed**: not exact, for comparison only.
 
 Luo and Shrivastava, "Scaling-up Split-Merge MCMC with Locality Sensitive Sampling (LSS)". Nothing outside this folder is
-inexact, and nothing in it should be mended: ``docs/exactness.md`` says where the printed ratios depart from what the
-proposals do, and the tests hold the error in place. The exact moves are :class:`hashmix.moves.LSHSM` and
+inexact, and nothing in it should be corrected: ``docs/exactness.md`` says where the printed ratios differ from the laws of
+the proposals, and tests pin the error. The exact moves are :class:`hashmix.moves.LSHSM` and
 :class:`hashmix.moves.MinSM`.
 """
 

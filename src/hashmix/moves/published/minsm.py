@@ -3,232 +3,253 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hashmix.compiling import borrowed, helper, inlined, kernel
 from hashmix.components.contract import clear
-from hashmix.hashing.minhash import ICWSWork, icws_codes
-from hashmix.hashing.rows import count_features, nonzeros
-from hashmix.moves.acceptance import accept, log_or_never
-from hashmix.moves.anchored import (
-    ACCEPTED,
-    PROPOSED,
-    SPLITS_ACCEPTED,
-    SPLITS_PROPOSED,
-    commit_merge,
-    commit_split,
-    merge_bound,
-    split_gain,
-)
+from hashmix.core.compiling import helper, implements
+from hashmix.core.rng import bernoulli, integer
+from hashmix.hashing.features import count_features, nonzeros
+from hashmix.hashing.minhash import ICWS, ICWSWork, icws_codes
+from hashmix.hashing.tables import TableArrays
+from hashmix.moves.allocation import fill_sides, gather
 from hashmix.moves.anchors import log_pair_probability, uniform_pair
-from hashmix.moves.envelope_cut import Envelopes, cut_probability_of_sides
-from hashmix.moves.hashed import HashedMove
-from hashmix.moves.restricted import fill_sides, gather
-from hashmix.moves.room import out_of_room
-from hashmix.partition import n_clusters, spare
-from hashmix.rng import bernoulli, integer
-from hashmix.state import State
+from hashmix.moves.contract import Proposal
+from hashmix.moves.driver import (
+    MERGE,
+    choose,
+    divide,
+    log_or_never,
+    merge,
+    nothing,
+    prepare,
+    sides_of,
+    split,
+    updated,
+    weigh_merge,
+)
+from hashmix.moves.hashed.envelope_cut import Envelopes, cut_probability_of_sides
+from hashmix.moves.hashed.tables import HashedMove
+from hashmix.partition.members import n_clusters
+from hashmix.partition.state import State
 
 __all__ = ["PublishedMinSM"]
 
 _LOG_2 = math.log(2.0)
 
 
-class Centres(NamedTuple):
-    """The centre of every cluster slot in feature space, (slot, 2D), and its hash, (1, slot); room to hash one."""
+class PrintedMinSM(NamedTuple):
+    """Law of the printed move: the table, the hash function, and the centre of every cluster slot.
 
+    ``means`` (slot, 2D) are centres in feature space, ``codes`` (1, slot) their hashes, ``work`` buffers to hash one centre,
+    ``envelopes`` the rows' features with buffers.
+    """
+
+    tables: TableArrays
+    function: ICWS
+    envelopes: Envelopes
     means: np.ndarray
     codes: np.ndarray
     work: ICWSWork
 
 
 @helper
-def _hash_centre(centres, samplers, slot):
+def _hash_centre(law, slot):
     found = 0
-    for f in range(centres.means.shape[1]):
-        if centres.means[slot, f] > 0.0:
-            centres.work.columns[found] = f
-            centres.work.values[found] = centres.means[slot, f]
+    for f in range(law.means.shape[1]):
+        if law.means[slot, f] > 0.0:
+            law.work.columns[found] = f
+            law.work.values[found] = law.means[slot, f]
             found += 1
-    icws_codes(samplers, 1, centres.work, found, centres.codes, slot)
+    icws_codes(law.function, 1, law.work, found, law.codes, slot)
 
 
 @helper
-def _find_centre(rows, features, envelopes, centres, samplers, partition, slot):
-    """The mean of a cluster's rows, and its hash."""
-    means = centres.means[slot]
+def _add_row(law, i, slot, weight):
+    """Add the features of row i, times a weight, to a centre."""
+    e = law.envelopes
+    for k in range(nonzeros(e.rows, i, e.features, e.columns, e.row)):
+        law.means[slot, e.columns[k]] += e.row[k] * weight
+
+
+@helper
+def _find_centre(law, partition, slot):
+    """Compute the mean of a cluster's rows, and its hash."""
     size = partition.sizes[slot]
-    for f in range(len(means)):
-        means[f] = 0.0
+    for f in range(law.means.shape[1]):
+        law.means[slot, f] = 0.0
     for place in range(partition.starts[slot], partition.starts[slot] + size):
-        for e in range(nonzeros(rows, partition.pool[place], features, envelopes.columns, envelopes.row)):
-            means[envelopes.columns[e]] += envelopes.row[e] / size
-    _hash_centre(centres, samplers, slot)
+        _add_row(law, partition.pool[place], slot, 1.0 / size)
+    _hash_centre(law, slot)
 
 
 @helper
-def _find_centres_of_sides(rows, features, envelopes, centres, samplers, arrays, a, b, m):
+def _find_centres_of_sides(law, arrays, sides):
     """The same for the two sides of a proposed split, in their slots."""
-    for f in range(centres.means.shape[1]):
-        centres.means[a, f] = centres.means[b, f] = 0.0
-    for j in range(m):
-        slot = b if arrays.scratch.sides[j] == 1 else a
-        for e in range(nonzeros(rows, arrays.scratch.points[j], features, envelopes.columns, envelopes.row)):
-            centres.means[slot, envelopes.columns[e]] += envelopes.row[e] / arrays.table.sizes[slot]
-    _hash_centre(centres, samplers, a)
-    _hash_centre(centres, samplers, b)
+    for f in range(law.means.shape[1]):
+        law.means[sides.a, f] = law.means[sides.b, f] = 0.0
+    for j in range(sides.m):
+        slot = sides.b if arrays.scratch.sides[j] == 1 else sides.a
+        _add_row(law, arrays.scratch.rows[j], slot, 1.0 / arrays.slots.sizes[slot])
+    _hash_centre(law, sides.a)
+    _hash_centre(law, sides.b)
 
 
 @helper
-def _similarity(centres, first, second):
+def _similarity(law, first, second):
     """The weighted Jaccard similarity of two centres."""
     least = most = 0.0
-    for f in range(centres.means.shape[1]):
-        least += min(centres.means[first, f], centres.means[second, f])
-        most += max(centres.means[first, f], centres.means[second, f])
+    for f in range(law.means.shape[1]):
+        least += min(law.means[first, f], law.means[second, f])
+        most += max(law.means[first, f], law.means[second, f])
     return least / most if most > 0.0 else 1.0
 
 
 @helper
-def _n_alike(partition, centres, slot, but):
+def _n_alike(law, partition, slot, but):
     """How many clusters other than ``slot`` and ``but`` have a centre with its hash."""
     alike = 0
     for c in range(n_clusters(partition)):
         other = partition.active[c]
-        if other != slot and other != but and centres.codes[0, other] == centres.codes[0, slot]:
+        if other != slot and other != but and law.codes[0, other] == law.codes[0, slot]:
             alike += 1
     return alike
 
 
 @helper
-def _one_alike(partition, centres, slot, number):
+def _one_alike(law, partition, slot, number):
     """The cluster of that number among those counted by :func:`_n_alike`."""
     for c in range(n_clusters(partition)):
         other = partition.active[c]
-        if other != slot and centres.codes[0, other] == centres.codes[0, slot]:
+        if other != slot and law.codes[0, other] == law.codes[0, slot]:
             if number == 0:
                 return other
             number -= 1
     return -1
 
 
-@inlined
-def _fill_proposal(arrays, target, a, b, m):
-    clear(target.model, arrays.table, a)
-    clear(target.model, arrays.table, b)
-    fill_sides(arrays, target, a, b, m)
+@implements(prepare, PrintedMinSM)
+def _prepare(law, arrays, target):
+    for c in range(n_clusters(arrays.partition)):
+        _find_centre(law, arrays.partition, arrays.partition.active[c])
 
 
-@kernel
-def run_published_minsm(rng, rows, features, tables, samplers, envelopes, centres, arrays, target, begin, end, counts):
-    """Proposals number begin … end − 1 with the printed ratios; stops early when free slots run out."""
-    rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
-    rows, features, tables, samplers = borrowed(rows), borrowed(features), borrowed(tables), borrowed(samplers)
-    envelopes, centres = borrowed(envelopes), borrowed(centres)
-    partition = arrays.partition
-    labels, sides, points = partition.labels, arrays.scratch.sides, arrays.scratch.points
-    n = len(labels)
-    for c in range(n_clusters(partition) if end > begin else 0):
-        _find_centre(rows, features, envelopes, centres, samplers, partition, partition.active[c])
-    for step in range(begin, end):
-        if out_of_room(arrays, target):
-            return step
-        k = n_clusters(partition)
-        a, b, union = spare(partition, 1), spare(partition, 0), spare(partition, 2)
-        by_buckets = bernoulli(rng, 0.5)  # smart split / dumb merge; else smart merge / dumb split
-        splits = bernoulli(rng, 0.5)
-        if not splits and k == 1:
-            continue
-        # Which clusters.
-        u = integer(rng, n) if by_buckets and splits else -1
-        alike = 0
-        if splits:
-            first = labels[u] if by_buckets else partition.active[integer(rng, k)]
-            second = first
+@implements(choose, PrintedMinSM, argument=1)
+def _choose(rng, law, arrays, target, tally):
+    """Draw the kernel, the half and the clusters, and divide their rows.
+
+    The note holds which kernel it is, and how many centres share the hash of the first cluster's.
+    """
+    partition, tables = arrays.partition, law.tables
+    labels, sides, rows = partition.labels, arrays.scratch.sides, arrays.scratch.rows
+    n, k = len(labels), n_clusters(partition)
+    by_buckets = bernoulli(rng, 0.5)  # smart split / dumb merge; else smart merge / dumb split
+    splits = bernoulli(rng, 0.5)
+    if not splits and k == 1:
+        return nothing()
+    u = integer(rng, n) if by_buckets and splits else -1
+    alike = 0
+    if splits:
+        first = labels[u] if by_buckets else partition.active[integer(rng, k)]
+        second = first
+    elif by_buckets:
+        first, second = uniform_pair(rng, partition)
+        u = partition.pool[partition.starts[first] + integer(rng, partition.sizes[first])]
+    else:
+        first = partition.active[integer(rng, k)]
+        alike = _n_alike(law, partition, first, -1)
+        if alike == 0:
+            return nothing()
+        second = _one_alike(law, partition, first, integer(rng, alike))
+    m = gather(arrays, first, second, -1, -1)
+    on_b = 0
+    for j in range(m):
+        if not splits:
+            sides[j] = 0 if labels[rows[j]] == first else 1
         elif by_buckets:
-            first, second = uniform_pair(rng, partition)
-            u = partition.pool[partition.starts[first] + integer(rng, partition.sizes[first])]
+            sides[j] = 0 if tables.buckets[rows[j], 0] == tables.buckets[u, 0] else 1
         else:
-            first = partition.active[integer(rng, k)]
-            alike = _n_alike(partition, centres, first, -1)
-            if alike == 0:
-                continue
-            second = _one_alike(partition, centres, first, integer(rng, alike))
-        # Which sides.
-        m = gather(arrays, first, second, -1, -1)
-        on_b = 0
-        for j in range(m):
-            if not splits:
-                sides[j] = 0 if labels[points[j]] == first else 1
-            elif by_buckets:
-                sides[j] = 0 if tables.buckets[points[j], 0] == tables.buckets[u, 0] else 1
-            else:
-                sides[j] = 1 if bernoulli(rng, 0.5) else 0
-            on_b += sides[j]
-        if on_b == 0 or on_b == m:
-            continue
-        counts[PROPOSED] += 1
-        # The printed probabilities of the smart half and of the dumb half, and the ratio.
-        if splits:
-            counts[SPLITS_PROPOSED] += 1
-            _fill_proposal(arrays, target, a, b, m)
-            gain = split_gain(arrays, target, first, a, b)
-        else:
-            gain = merge_bound(arrays, target, first, second, union)
-        after = k + 1 if splits else k - 1
-        if by_buckets:
-            bucket = tables.buckets[u, 0]
-            inside, _ = cut_probability_of_sides(rows, features, envelopes, arrays, m)
-            log_smart = log_or_never(inside * (tables.begins[bucket + 1] - tables.begins[bucket]) / n)
-            log_dumb = log_pair_probability(max(k, after))
-        else:
-            if splits:
-                _find_centres_of_sides(rows, features, envelopes, centres, samplers, arrays, a, b, m)
-                alike = _n_alike(partition, centres, a, first) + (1 if centres.codes[0, a] == centres.codes[0, b] else 0)
-                log_smart = log_or_never(_similarity(centres, a, b)) - math.log(max(alike, 1) * after)
-            else:
-                log_smart = log_or_never(_similarity(centres, first, second)) - math.log(alike * k)
-            log_dumb = -math.log(min(k, after)) - m * _LOG_2
-        if log_smart == -np.inf:
-            continue  # printed as impossible
-        if not accept(rng, gain + (log_dumb - log_smart if by_buckets == splits else log_smart - log_dumb)):
-            continue
-        counts[ACCEPTED] += 1
-        if splits:
-            commit_split(arrays, target, first, a, b, -1, m)
-            counts[SPLITS_ACCEPTED] += 1
-            _find_centre(rows, features, envelopes, centres, samplers, partition, b)
-        else:
-            commit_merge(arrays, target, first, second, union)
-        kept = labels[points[0]] if not splits else first
-        _find_centre(rows, features, envelopes, centres, samplers, partition, kept)
-    return end
+            sides[j] = 1 if bernoulli(rng, 0.5) else 0
+        on_b += sides[j]
+    if on_b == 0 or on_b == m:
+        return nothing()
+    note = 2 * alike + (1 if by_buckets else 0)
+    return split(first, u, -1, note) if splits else merge(first, second, u, -1, note)
 
 
-class PublishedMinSM(HashedMove):
+@helper
+def _log_printed_cut(law, arrays, u, m):
+    """Log of |S_u|/n · Prob, with side 0 inside."""
+    tables = law.tables
+    bucket = tables.buckets[u, 0]
+    inside, _ = cut_probability_of_sides(law.envelopes, arrays, m)
+    return log_or_never(inside * (tables.begins[bucket + 1] - tables.begins[bucket]) / len(tables.buckets))
+
+
+@implements(divide, PrintedMinSM, argument=1)
+def _divide(rng, law, arrays, target, change, tally):
+    partition = arrays.partition
+    k, m = n_clusters(partition), partition.sizes[change.first]
+    sides = sides_of(arrays, change, m)
+    clear(target.model, arrays.slots, sides.a)
+    clear(target.model, arrays.slots, sides.b)
+    fill_sides(arrays, target, sides)
+    if change.note % 2 == 1:
+        log_smart = _log_printed_cut(law, arrays, change.u, m)
+        # A Prob of zero is printed as impossible.
+        return log_pair_probability(k + 1) - log_smart if log_smart > -math.inf else -math.inf
+    _find_centres_of_sides(law, arrays, sides)
+    alike = _n_alike(law, partition, sides.a, change.first)
+    alike += 1 if law.codes[0, sides.a] == law.codes[0, sides.b] else 0
+    log_smart = log_or_never(_similarity(law, sides.a, sides.b)) - math.log(max(alike, 1) * (k + 1))
+    return log_smart + math.log(k) + m * _LOG_2
+
+
+@implements(weigh_merge, PrintedMinSM, argument=1)
+def _weigh_merge(rng, law, arrays, target, change, tally):
+    partition = arrays.partition
+    k, m = n_clusters(partition), partition.sizes[change.first] + partition.sizes[change.second]
+    if change.note % 2 == 1:
+        return _log_printed_cut(law, arrays, change.u, m) - log_pair_probability(k)
+    alike = change.note // 2
+    log_smart = log_or_never(_similarity(law, change.first, change.second)) - math.log(alike * k)
+    # A similarity of zero is printed as impossible.
+    return -math.log(k - 1.0) - m * _LOG_2 - log_smart if log_smart > -math.inf else -math.inf
+
+
+@implements(updated, PrintedMinSM)
+def _updated(law, arrays, target, change):
+    partition = arrays.partition
+    if change.kind == MERGE:
+        _find_centre(law, partition, partition.labels[arrays.scratch.rows[0]])
+    else:
+        _find_centre(law, partition, change.first)
+        _find_centre(law, partition, partition.active[n_clusters(partition) - 1])
+
+
+class PublishedMinSM(HashedMove, Proposal):
     """MinSM **as printed in the paper: not exact, for comparison only**. The exact move is :class:`hashmix.moves.MinSM`.
 
-    A fair coin chooses a kernel, another which half of it. *Smart split / dumb merge*: u uniform, its cluster is cut by its
-    bucket, with printed probability |S_u|/n · Prob; or two uniform clusters are merged, 2/(M(M−1)). *Smart merge / dumb
-    split*: a uniform cluster is merged with one whose centre shares the hash of its own, (1/M) J(u, v)/|S_u|; or a uniform
-    cluster is split by fair coins, (1/M)(1/2)^N. The ratio is L(x′) q(x|x′) / (L(x) q(x′|x)); L is the marginal
+    A fair coin chooses a kernel, another one which half of it. *Smart split / dumb merge*: u is uniform and its cluster is
+    cut by its bucket, with printed probability |S_u|/n · Prob; or two uniform clusters are merged, 2/(M(M−1)). *Smart merge /
+    dumb split*: a uniform cluster is merged with one whose centre shares the hash of its own, (1/M) J(u, v)/|S_u|; or a
+    uniform cluster is split by fair coins, (1/M)(1/2)^N. The ratio is L(x′) q(x|x′) / (L(x) q(x′|x)); L is the marginal
     likelihood, times the prior of the run (:class:`hashmix.priors.Flat` unless another is given).
 
-    Where the paper leaves a choice, this is the reading kept here: the table is built once, on the sign split of the
-    standardised columns. |S_u| counts the whole bucket, u and points of other clusters included. In the ratio of a dumb merge,
-    the first cluster drawn is the bucket's side, and S_u the bucket of a uniform point of it. A centre is the mean of its
-    cluster's features; centres are hashed by the table's own function, anew whenever a cluster changes; S_u, for centres, does
-    not count u itself. In the ratio of a dumb split the side of heads is u, and |S_u| is at least 1; two centres of zeros
-    have J = 1. A Prob or J of zero
-    rejects; a cut or a split with an empty side, and a centre that shares its hash with no other, are null moves.
+    Where the paper leaves a choice, this is our reading. The table is built once, on the sign split of the standardised
+    columns. |S_u| counts the whole bucket, including u and rows of other clusters. In the ratio of a dumb merge, the first
+    cluster drawn is the bucket's side, and S_u the bucket of a uniform row of it. A centre is the mean of its cluster's
+    features; centres are hashed by the table's own function, again whenever a cluster changes; S_u, for centres, does not
+    count u itself. In the ratio of a dumb split the side of heads is u, and |S_u| is at least 1; two centres of zeros have
+    J = 1. A Prob or J of zero rejects. A cut or a split with an empty side, and a centre that shares its hash with no other,
+    are null moves.
 
     Examples
     --------
     >>> import hashmix as hm
     >>> hm.moves.PublishedMinSM()
-    PublishedMinSM(n_bits=1, n_tables=1, refresh=None, family='minhash')
+    PublishedMinSM()
     """
 
     exact = False
@@ -237,17 +258,13 @@ class PublishedMinSM(HashedMove):
         super().__init__(1, 1, None, "minhash")
 
     def units_per_call(self, state: State) -> int:
-        return 200  # the centres are found anew in every call
+        return 200  # the centres are computed at the start of every call
 
-    def run_units(self, rng: Any, state: State, begin: int, end: int, counts: np.ndarray) -> int:
-        tables: Any = self.tables(state)
+    def law(self, state: State) -> PrintedMinSM:
+        tables = self.tables(state)
         family = tables.family
         n_features = count_features(family.columns_)
-        centres = Centres(
-            np.empty((state.capacity, n_features)), np.empty((1, state.capacity), np.uint64), ICWSWork.empty(n_features, 1)
-        )
-        envelopes = Envelopes.empty(len(state.partition.labels), family.columns_)
-        return run_published_minsm(
-            rng, state.hashed.rows, family.columns_, tables.arrays, family.functions_, envelopes, centres,
-            state.arrays, state.target, begin, end, counts,
-        )  # fmt: skip
+        means, codes = np.empty((state.capacity, n_features)), np.empty((1, state.capacity), np.uint64)
+        envelopes = Envelopes.of(state, family.columns_)
+        work = ICWSWork.empty(n_features, 1)
+        return PrintedMinSM(tables.arrays, family.functions_, envelopes, means, codes, work)

@@ -1,0 +1,292 @@
+"""Slots with the word counts of every cluster, in memory proportional to the words that clusters have.
+
+Each cluster has a hash map of its own: open addressing, linear probing, a word and its count side by side, so that a
+look-up is one access to memory. A thousand clusters over 141,000 words would take 560 MB as rows of a matrix, and ten
+thousand at the start of a chain ten times that; topics use a few thousand words each. Maps are blocks of a common pool, of
+16, 32, 64 … entries. A map that fills up moves to a block twice as long, and the block it leaves is used again. A word
+whose count falls to zero keeps its entry until its map moves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hashmix.components.contract import clear, derive, is_full, take
+from hashmix.core.compiling import borrowed, helper, hot_helper, implements, inlined, kernel
+
+__all__ = [
+    "LOG_MARGINAL",
+    "WordSlots",
+    "absorb",
+    "change_count",
+    "count_at",
+    "count_of",
+    "leave_block",
+    "n_places",
+    "release",
+    "reserve",
+    "word_at",
+]
+
+#: Log2 of the shortest block.
+_LEAST_BITS = 4
+#: Before a proposal, the pool must have free space for this many blocks as long as the longest: two sides that double
+#: until they hold a cluster's words, and a union.
+_BLOCKS_AHEAD = 16
+#: A map moves when more than 3/4 of its entries are in use.
+_FILLED, _OF = 3, 4
+
+#: Column of ``derived`` that holds the log marginal likelihood.
+LOG_MARGINAL = 0
+# Entries of ``counters``: end of the used part of the pool, log2 of the longest block.
+_END, _MOST_BITS = 0, 1
+
+
+class WordSlots(NamedTuple):
+    """Slots with one hash map of words per cluster.
+
+    Additive: ``sizes``, ``totals`` (sums of counts), ``constants`` (sums of what a row adds to any cluster alike) and words.
+    ``derived`` (slot, 3): the log marginal likelihood, then what the component keeps. The map of slot s is
+    ``entries[begins[s] : begins[s] + 2**bits[s]]``, (word, count) each, with −1 for no word; ``used[s]`` entries have a word;
+    ``bits`` of −1 means no map. ``vacant[b]`` is where the first vacant block of 2**b entries begins (−1: nowhere); its
+    first entry holds where the next one does, in units of the shortest block.
+    """
+
+    sizes: np.ndarray
+    totals: np.ndarray
+    constants: np.ndarray
+    derived: np.ndarray
+    begins: np.ndarray
+    bits: np.ndarray
+    used: np.ndarray
+    entries: np.ndarray
+    vacant: np.ndarray
+    counters: np.ndarray
+
+    @classmethod
+    def empty(cls, capacity: int, n_entries: int = 4096) -> WordSlots:
+        """Make ``capacity`` empty slots."""
+        return cls(
+            np.zeros(capacity, np.int64),
+            np.zeros(capacity, np.int64),
+            np.zeros(capacity),
+            np.zeros((capacity, 3)),
+            np.zeros(capacity, np.int64),
+            np.full(capacity, -1, np.int64),
+            np.zeros(capacity, np.int64),
+            np.empty((n_entries, 2), np.int32),
+            np.full(64, -1, np.int64),
+            np.array([0, _LEAST_BITS], np.int64),
+        )
+
+    @property
+    def full(self) -> bool:
+        """Whether the pool might be too short for another proposal."""
+        return len(self.entries) - self.counters[_END] < _BLOCKS_AHEAD << int(self.counters[_MOST_BITS])
+
+    def grown(self, capacity: int) -> WordSlots:
+        """The same clusters with more slots."""
+        bigger = self.empty(capacity, 0)._replace(entries=self.entries, vacant=self.vacant, counters=self.counters)
+        for old, new in zip(self[:7], bigger[:7], strict=True):
+            new[: len(old)] = old
+        return bigger
+
+    def enlarged(self) -> WordSlots:
+        """The same clusters in a longer pool; gaps are removed if there were many."""
+        in_use = int((1 << self.bits[self.bits >= 0]).sum())
+        length = in_use * 5 // 4 + 2 * _BLOCKS_AHEAD * (1 << int(self.counters[_MOST_BITS]))
+        if 4 * in_use > 3 * self.counters[_END]:
+            # In place: two pools at once would be most of the memory a chain takes, and nothing else refers to this one.
+            self.entries.resize((max(length, len(self.entries) * 5 // 4), 2), refcheck=False)
+            return self
+        bigger = self._replace(
+            begins=self.begins.copy(),
+            entries=np.empty((length, 2), np.int32),
+            vacant=np.full(64, -1, np.int64),
+            counters=self.counters.copy(),
+        )
+        _move_blocks(self, bigger)
+        return bigger
+
+
+@kernel
+def _move_blocks(old, new):
+    """Copy the blocks of all slots into a pool without gaps."""
+    old, new = borrowed(old), borrowed(new)
+    end = 0
+    for slot in range(len(old.bits)):
+        if old.bits[slot] >= 0:
+            length = 1 << old.bits[slot]
+            begin = old.begins[slot]
+            for at in range(length):
+                new.entries[end + at, 0] = old.entries[begin + at, 0]
+                new.entries[end + at, 1] = old.entries[begin + at, 1]
+            new.begins[slot] = end
+            end += length
+    new.counters[_END] = end
+
+
+@implements(is_full, WordSlots, argument=1)
+def _is_full(model, slots):
+    return len(slots.entries) - slots.counters[_END] < _BLOCKS_AHEAD << slots.counters[_MOST_BITS]
+
+
+# ---- blocks ------------------------------------------------------------------------------------------------------------------
+
+
+@helper
+def _take_block(slots, bits):
+    """Where a block of 2**bits entries without words begins."""
+    length = 1 << bits
+    begin = slots.vacant[bits]
+    if begin >= 0:
+        following = np.int64(slots.entries[begin, 0])
+        slots.vacant[bits] = following << _LEAST_BITS if following >= 0 else -1
+    else:
+        begin = slots.counters[_END]
+        slots.counters[_END] = begin + length
+        slots.counters[_MOST_BITS] = max(slots.counters[_MOST_BITS], bits)
+    for at in range(begin, begin + length):
+        slots.entries[at, 0] = -1
+    return begin
+
+
+@helper
+def leave_block(slots, slot):
+    """Free the block of a slot."""
+    bits = slots.bits[slot]
+    if bits >= 0:
+        begin = slots.begins[slot]
+        following = slots.vacant[bits]
+        slots.entries[begin, 0] = following >> _LEAST_BITS if following >= 0 else -1
+        slots.vacant[bits] = begin
+        slots.bits[slot] = -1
+        slots.used[slot] = 0
+
+
+# ---- words -------------------------------------------------------------------------------------------------------------------
+
+
+@hot_helper
+def _place(entries, begin, bits, word):
+    """Where a word is, or the vacant entry where it would be."""
+    last = (1 << bits) - 1
+    at = np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+    while entries[begin + at, 0] != word and entries[begin + at, 0] >= 0:
+        at = (at + 1) & last
+    return begin + at
+
+
+@hot_helper
+def count_of(slots, slot, word):
+    """How often a word occurs in a cluster."""
+    if slots.bits[slot] < 0:
+        return 0
+    at = _place(slots.entries, slots.begins[slot], slots.bits[slot], word)
+    return np.int64(slots.entries[at, 1]) if slots.entries[at, 0] >= 0 else 0
+
+
+@inlined
+def n_places(slots, slot):
+    """Number of entries in a cluster's map, for loops over :func:`word_at` and :func:`count_at`."""
+    return 1 << slots.bits[slot] if slots.bits[slot] >= 0 else 0
+
+
+@inlined
+def word_at(slots, slot, k):
+    """The word in entry k of a cluster's map, or −1."""
+    return np.int64(slots.entries[slots.begins[slot] + k, 0])
+
+
+@inlined
+def count_at(slots, slot, k):
+    """The count in entry k of a cluster's map, 0 where there is no word."""
+    at = slots.begins[slot] + k
+    return np.int64(slots.entries[at, 1]) if slots.entries[at, 0] >= 0 else 0
+
+
+@helper
+def reserve(slots, slot, n_more):
+    """Make sure that a cluster's map can take this many more words."""
+    bits = slots.bits[slot]
+    if bits >= 0 and _OF * (slots.used[slot] + n_more) <= _FILLED << bits:
+        return
+    words = n_more
+    for k in range(n_places(slots, slot)):
+        words += 1 if count_at(slots, slot, k) > 0 else 0
+    new_bits = _LEAST_BITS
+    while 2 * words > 1 << new_bits:  # half empty, so that it does not move again soon
+        new_bits += 1
+    begin = _take_block(slots, new_bits)
+    used = 0
+    for k in range(n_places(slots, slot)):
+        count = count_at(slots, slot, k)
+        if count > 0:
+            word = word_at(slots, slot, k)
+            at = _place(slots.entries, begin, new_bits, word)
+            slots.entries[at, 0] = word
+            slots.entries[at, 1] = count
+            used += 1
+    leave_block(slots, slot)
+    slots.begins[slot] = begin
+    slots.bits[slot] = new_bits
+    slots.used[slot] = used
+
+
+@hot_helper
+def change_count(slots, slot, word, by):
+    """Add to a word's count in a cluster; :func:`reserve` was called for it."""
+    at = _place(slots.entries, slots.begins[slot], slots.bits[slot], word)
+    if slots.entries[at, 0] < 0:
+        slots.entries[at, 0] = word
+        slots.entries[at, 1] = 0
+        slots.used[slot] += 1
+    slots.entries[at, 1] += by
+
+
+# ---- verbs that do not depend on the component -----------------------------------------------------------------------------
+
+
+@implements(clear, WordSlots, argument=1)
+def _clear(model, slots, slot):
+    leave_block(slots, slot)
+    slots.sizes[slot] = 0
+    slots.totals[slot] = 0
+    slots.constants[slot] = 0.0
+    derive(model, slots, slot)
+
+
+@implements(take, WordSlots, argument=1)
+def _take(model, slots, source, into):
+    for numbers in (slots.sizes, slots.totals, slots.begins, slots.bits, slots.used):
+        numbers[source], numbers[into] = numbers[into], numbers[source]
+    slots.constants[source], slots.constants[into] = slots.constants[into], slots.constants[source]
+    for k in range(slots.derived.shape[1]):
+        slots.derived[source, k], slots.derived[into, k] = slots.derived[into, k], slots.derived[source, k]
+
+
+@helper
+def absorb(slots, slot, other):
+    """Add the words and numbers of one cluster to another; nothing is derived yet."""
+    reserve(slots, slot, slots.used[other])
+    for k in range(n_places(slots, other)):
+        count = count_at(slots, other, k)
+        if count > 0:
+            change_count(slots, slot, word_at(slots, other, k), count)
+    slots.sizes[slot] += slots.sizes[other]
+    slots.totals[slot] += slots.totals[other]
+    slots.constants[slot] += slots.constants[other]
+
+
+@helper
+def release(slots, slot, part):
+    """Remove the words and numbers of slot ``part`` from a cluster; nothing is derived yet."""
+    for k in range(n_places(slots, part)):
+        count = count_at(slots, part, k)
+        if count > 0:
+            change_count(slots, slot, word_at(slots, part, k), -count)
+    slots.sizes[slot] -= slots.sizes[part]
+    slots.totals[slot] -= slots.totals[part]
+    slots.constants[slot] -= slots.constants[part]

@@ -1,0 +1,1 @@
+"""What knows nothing of clustering: compiling, random numbers, validation, files, progress bars."""

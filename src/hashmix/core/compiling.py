@@ -1,0 +1,286 @@
+"""How kernels are compiled and cached.
+
+Numba's own disk cache looks only at the file that defines a kernel: when a helper in another file changes, it still
+returns the old machine code. So the cache folder is named by a hash of all sources of the package. If a call also uses
+code from outside the package, it is cached in a subfolder named by a hash of that code (:mod:`hashmix.core.sources`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import cgutils
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.sigutils import normalize_signature
+from numba.extending import intrinsic, overload
+
+from hashmix.core.sources import IMPLEMENTATIONS, Implementation, SourceNotFoundError, extension_hash, package_hash
+
+__all__ = ["borrowed", "cache_folder", "fallback", "helper", "hot_helper", "implements", "inlined", "is_type", "kernel"]
+
+
+def _user_cache_root() -> Path:
+    if folder := os.environ.get("HASHMIX_CACHE_DIR"):
+        return Path(folder)
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(folder) / "hashmix"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "hashmix"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "hashmix"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hashmix"
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def cache_folder() -> Path | None:
+    """Folder of the kernels compiled from exactly these sources of the package, or None if nothing is cached.
+
+    ``HASHMIX_CACHE_DIR`` chooses the parent folder; ``HASHMIX_CACHE=0`` turns caching off. Kernels that use code from
+    outside the package are in subfolders, ``extension-`` and a hash of that code.
+
+    Examples
+    --------
+    >>> from hashmix.core.compiling import cache_folder
+    >>> folder = cache_folder()
+    """
+    if os.environ.get("HASHMIX_CACHE", "1") == "0":
+        return None
+    folder = _user_cache_root() / package_hash()
+    return folder if _writable(folder) else None
+
+
+_FOLDER = cache_folder()
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INLINE: dict[str, Any] = {"forceinline": True}
+_HOT: dict[str, Any] = {**_INLINE, "fastmath": {"contract", "reassoc"}}
+
+
+def helper(function: Callable) -> Callable:
+    """Compile a function that only kernels call, once a proposal or so; its code is cached with theirs.
+
+    Python must not call it: the wrapper that would let it is left out, for compiling that takes longer than the function.
+    """
+    return numba.njit(**_OPTIONS, **_INTERNAL)(function)
+
+
+def inlined(function: Callable) -> Callable:
+    """A helper of a few lines, or with one caller, that becomes part of its caller before anything is compiled."""
+    return numba.njit(inline="always", **_OPTIONS, **_INTERNAL)(function)
+
+
+def hot_helper(function: Callable) -> Callable:
+    """A helper for every point's inner loops: always inlined, and sums and products may be reordered to vectorise.
+
+    Infinities and NaN keep their meaning.
+    """
+    return numba.njit(**_HOT, **_OPTIONS, **_INTERNAL)(function)
+
+
+def implements(verb: Callable, cls: type, *, argument: int = 0, hot: bool = False, inline: bool = False) -> Callable:
+    """Make a function the implementation of a verb for arguments of one NamedTuple class.
+
+    A verb is a function without a body. A kernel that calls it gets the implementation for the types at hand, compiled
+    like a helper. This is ``numba.extending.overload``, the one way to dispatch on types that Numba caches on disk.
+    Register implementations before the first kernel that needs them is called, best next to the class.
+
+    Parameters
+    ----------
+    verb : callable
+        The function to implement.
+    cls : type
+        A NamedTuple class.
+    argument : int
+        Position of the argument whose type is looked at.
+    hot : bool
+        Compile like :func:`hot_helper`: always inlined, and sums and products may be reordered.
+    inline : bool
+        Always inline, and change nothing else.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from hashmix.core.compiling import implements, kernel
+    >>> class Square(NamedTuple):
+    ...     side: float
+    >>> def area(shape):
+    ...     pass
+    >>> @implements(area, Square)
+    ... def _area(shape):
+    ...     return shape.side**2
+    >>> @kernel
+    ... def total(a, b):
+    ...     return area(a) + area(b)
+    >>> total(Square(1.0), Square(2.0))
+    5.0
+    """
+
+    def choose(*arguments: types.Type) -> bool:
+        return is_type(arguments[argument], cls)
+
+    return _registering(verb, cls, argument, choose, hot, inline)
+
+
+def fallback(verb: Callable, *, argument: int = 0, hot: bool = False, inline: bool = False) -> Callable:
+    """Make a function the implementation of a verb for all NamedTuple classes without one of their own.
+
+    What :func:`implements` registers takes precedence, before or after, and for whichever argument it was registered.
+
+    Parameters
+    ----------
+    verb : callable
+        The function to implement.
+    argument : int
+        Position of the argument that must be a NamedTuple.
+    hot, inline : bool
+        As for :func:`implements`.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from hashmix.core.compiling import fallback, implements, kernel
+    >>> class Point(NamedTuple):
+    ...     x: float
+    >>> class Square(NamedTuple):
+    ...     side: float
+    >>> def area(shape):
+    ...     pass
+    >>> @fallback(area)
+    ... def _no_area(shape):
+    ...     return 0.0
+    >>> @implements(area, Square)
+    ... def _area(shape):
+    ...     return shape.side**2
+    >>> @kernel
+    ... def total(a, b):
+    ...     return area(a) + area(b)
+    >>> total(Point(1.0), Square(2.0))
+    4.0
+    """
+
+    def choose(*arguments: types.Type) -> bool:
+        own = (entry for entry in IMPLEMENTATIONS if entry.verb is verb and entry.cls)
+        has_own = any(is_type(arguments[entry.argument], entry.cls) for entry in own)  # type: ignore[arg-type]
+        return isinstance(arguments[argument], types.BaseNamedTuple) and not has_own
+
+    return _registering(verb, None, argument, choose, hot, inline)
+
+
+def _registering(
+    verb: Callable, cls: type | None, argument: int, applies: Callable[..., bool], hot: bool, inline: bool
+) -> Callable:
+    """A decorator that registers a function as an implementation, with Numba and in ``IMPLEMENTATIONS``."""
+    options = {**_OPTIONS, **(_HOT if hot else _INLINE if inline else {})}
+
+    def register(function: Callable) -> Callable:
+        def choose(*arguments: types.Type) -> Callable | None:
+            return function if applies(*arguments) else None
+
+        choose.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        overload(verb, jit_options=options)(choose)
+        IMPLEMENTATIONS.append(Implementation(verb, cls, argument, function, options))
+        return function
+
+    return register
+
+
+def is_type(numba_type: types.Type, cls: type) -> bool:
+    """Whether a Numba type is that of the NamedTuple class ``cls``."""
+    return isinstance(numba_type, types.BaseNamedTuple) and numba_type.instance_class is cls
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function that Python calls, and cache it in :func:`cache_folder`.
+
+    A change of any source that the kernel is made of leads to new code, whether in this package or an extension. Kernels
+    are not cached if some source is not in a file, as in a notebook, ``__main__`` or at the prompt.
+
+    Examples
+    --------
+    >>> from hashmix.core.compiling import kernel
+    >>> @kernel
+    ... def twice(x):
+    ...     return 2.0 * x
+    >>> twice(3.0)
+    6.0
+    """
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    if _FOLDER is not None:
+        dispatcher._cache = _KernelCache(function, _FOLDER)
+    return dispatcher
+
+
+class _KernelCache(NullCache):
+    """A disk cache that chooses, for each signature, the folder by the sources of the code."""
+
+    def __init__(self, function: Callable, folder: Path) -> None:
+        self._function, self._folder = function, folder
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        return self._for(signature).load_overload(signature, target_context)
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        self._for(signature).save_overload(signature, compiled)
+
+    def _for(self, signature: Any) -> FunctionCache | NullCache:
+        # Not remembered: new implementations may have been registered since the last call.
+        arguments, _ = normalize_signature(signature)
+        try:
+            extension = extension_hash(self._function, arguments)
+        except SourceNotFoundError:
+            return NullCache()
+        return _cache_in(self._folder / f"extension-{extension}" if extension else self._folder, self._function)
+
+
+def _cache_in(folder: Path, function: Callable) -> FunctionCache | NullCache:
+    # Numba calls this with its compiler lock held, so no other thread sees the changed setting.
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        cache = FunctionCache(function)
+    except RuntimeError:  # no place to write to
+        return NullCache()
+    finally:
+        numba.config.CACHE_DIR = previous
+    # If the folder cannot be written to, Numba chooses another one, which says nothing about the sources.
+    return cache if folder in Path(cache.cache_path).parents else NullCache()
+
+
+def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = [_without_owner(context, builder, part, builder.extract_value(value, i)) for i, part in enumerate(kind.types)]
+        return context.make_tuple(builder, kind, parts)
+    return value
+
+
+@intrinsic
+def borrowed(typing_context: Any, value: Any) -> Any:
+    """The same arrays, or (nested) tuples of arrays, without reference counting.
+
+    Counting references is an atomic operation for each array a statement touches, and came to more than half of a
+    kernel's time. The caller of a kernel holds its arguments for as long as it runs, so a kernel may borrow them.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, value, arguments[0])
+
+    return value(value), generate

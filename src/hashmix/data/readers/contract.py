@@ -1,0 +1,212 @@
+"""What every file format declares, and the column selection that formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from hashmix.core.declared import Declared
+from hashmix.core.registry import Registry
+from hashmix.core.validation import bad_parameter
+
+__all__ = ["FileFormat", "FormatRegistry", "column_positions", "not_numeric", "numbered"]
+
+
+class FileFormat(Declared):
+    """A format of data files: how to recognise a file and how to read it.
+
+    Add it to :data:`hashmix.data.readers.READERS` to make :func:`~hashmix.data.readers.read_table` and the command line use it.
+
+    Parameters
+    ----------
+    suffixes : sequence of str
+        The ends of file names, such as ``(".csv", ".tsv")``. Upper and lower case are equal.
+    read : callable
+        Called as ``read(path, columns, progress)``: a :class:`pathlib.Path` of an existing file, the columns asked for
+        (a list of str, or None for all), and whether to show a progress bar. Returns the matrix, dense or sparse, and the
+        names of its columns.
+    help : str, default=""
+        One line about the format.
+    gzip : bool, default=False
+        Whether ``.gz`` may follow the suffix.
+    pattern : str, optional
+        A glob pattern for whole file names, such as ``"docword.*"``. Patterns take precedence over suffixes.
+    selects_columns : bool, default=False
+        Whether ``read`` returns only the columns asked for. If not, columns are selected from what it returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from hashmix.data.readers import FileFormat
+    >>> def read_bytes(path, columns, progress):
+    ...     return np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 2), ["low", "high"]
+    >>> pairs = FileFormat(suffixes=(".pairs",), read=read_bytes, help="pairs of bytes")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.pairs")
+    ...     _ = path.write_bytes(b"abcd")
+    ...     pairs(path, columns=["high"])
+    (array([[ 98],
+           [100]], dtype=uint8), ['high'])
+    """
+
+    def __init__(
+        self,
+        suffixes: Sequence[str],
+        read: Callable[[Path, list[str] | None, bool], tuple[Any, list[str]]],
+        help: str = "",
+        gzip: bool = False,
+        pattern: str | None = None,
+        selects_columns: bool = False,
+    ) -> None:
+        if isinstance(suffixes, str) or not all(isinstance(suffix, str) and suffix[:1] == "." for suffix in suffixes):
+            raise bad_parameter("FileFormat", "suffixes", "a sequence of strings that start with a dot", suffixes)
+        if not suffixes and pattern is None:
+            raise bad_parameter("FileFormat", "suffixes", "at least one suffix if there is no pattern", suffixes)
+        self.suffixes = tuple(suffix.lower() for suffix in suffixes)
+        self.read, self.help, self.gzip = read, help, gzip
+        self.pattern, self.selects_columns = pattern, selects_columns
+
+    @property
+    def endings(self) -> list[str]:
+        """The suffixes and the pattern, as help texts and error messages show them."""
+        return [*self.suffixes, *([] if self.pattern is None else [self.pattern])]
+
+    def matches_pattern(self, path: Path) -> bool:
+        """Return whether the whole file name matches the pattern."""
+        return self.pattern is not None and fnmatchcase(path.name.lower(), self.pattern.lower())
+
+    def matches_suffix(self, path: Path) -> bool:
+        """Return whether the file name ends in one of the suffixes, or in one of them and ``.gz`` if that is allowed."""
+        name = path.name.lower()
+        return name.endswith(self.suffixes) or (self.gzip and name.endswith(tuple(f"{suffix}.gz" for suffix in self.suffixes)))
+
+    def __call__(self, path: Path, columns: Sequence[str] | None = None, progress: bool = False) -> tuple[Any, list[str]]:
+        """Read a file and keep the columns asked for."""
+        wanted = None if columns is None else [str(column) for column in columns]
+        X, names = self.read(path, wanted, progress)
+        if wanted is None or self.selects_columns:
+            return X, names
+        keep = column_positions(wanted, names, path)
+        return X[:, keep], [names[j] for j in keep]
+
+
+class FormatRegistry(Registry[tuple[Any, list[str]]]):
+    """The file formats, by name; files are looked up by the name of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from hashmix.data.readers.contract import FileFormat, FormatRegistry
+    >>> formats = FormatRegistry()
+    >>> formats.add("image", FileFormat(suffixes=(".png",), read=lambda path, columns, progress: ([[0]], ["0"])))
+    >>> formats.find(Path("holiday.PNG")).suffixes
+    ('.png',)
+    """
+
+    def __init__(self) -> None:
+        super().__init__("format", FileFormat)
+
+    def add(self, name: str, maker: Callable[..., tuple[Any, list[str]]]) -> None:
+        """Add a :class:`FileFormat` under a name; a suffix or pattern can belong to one format only.
+
+        Examples
+        --------
+        >>> from hashmix.data.readers.contract import FileFormat, FormatRegistry
+        >>> formats = FormatRegistry()
+        >>> formats.add("image", FileFormat(suffixes=(".png",), read=lambda path, columns, progress: ([[0]], ["0"])))
+        >>> formats.endings
+        ['.png']
+        """
+        if not isinstance(maker, FileFormat):
+            raise bad_parameter("READERS.add", "maker", "a FileFormat", maker)
+        for ending in maker.endings:
+            if ending in self.endings:
+                raise ValueError(f"There already is a format for {ending}.")
+        super().add(name, maker)
+
+    def __getitem__(self, name: str) -> FileFormat:
+        found = super().__getitem__(name)
+        assert isinstance(found, FileFormat)  # by ``add``
+        return found
+
+    @property
+    def formats(self) -> list[FileFormat]:
+        """All formats, in the order they were added."""
+        return [self[name] for name in self.names]
+
+    @property
+    def endings(self) -> list[str]:
+        """The suffixes and patterns of all formats."""
+        return [ending for each in self.formats for ending in each.endings]
+
+    def find(self, path: Path) -> FileFormat:
+        """Return the format of a file by its name, or raise a ValueError.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from hashmix.data.readers import READERS
+        >>> READERS.find(Path("docword.nips.txt.gz")) is READERS["docword"]
+        True
+        """
+        # Patterns first: docword.nips.txt is a bag of words, not delimited text.
+        for matches in (FileFormat.matches_pattern, FileFormat.matches_suffix):
+            for each in self.formats:
+                if matches(each, path):
+                    return each
+        raise ValueError(f"The file must be one of {', '.join(self.endings)}. Got {path.name!r} instead.")
+
+
+def column_positions(columns: Sequence[str] | None, names: Sequence[str], path: Path) -> list[int]:
+    """Return the positions of columns, given by name or by number from 0; None stands for all columns.
+
+    A name takes precedence over a number. The first of several columns with the same name is used.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from hashmix.data.readers.contract import column_positions
+    >>> column_positions(["height", "0"], ["age", "height"], Path("people.csv"))
+    [1, 0]
+    """
+    if columns is None:
+        return list(range(len(names)))
+    positions = {name: j for j, name in reversed(list(enumerate(names)))}
+    keep = []
+    for column in columns:
+        if column in positions:
+            keep.append(positions[column])
+        elif column.isdecimal() and int(column) < len(names):
+            keep.append(int(column))
+        else:
+            raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(names[:20])}.")
+    return keep
+
+
+def numbered(n_columns: int) -> list[str]:
+    """Return the names of columns that have none: their numbers from 0.
+
+    Examples
+    --------
+    >>> from hashmix.data.readers.contract import numbered
+    >>> numbered(3)
+    ['0', '1', '2']
+    """
+    return [str(j) for j in range(n_columns)]
+
+
+def not_numeric(path: Path, column: str, found: str) -> ValueError:
+    """Build the error for a column that does not hold numbers; the caller raises it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from hashmix.data.readers.contract import not_numeric
+    >>> not_numeric(Path("people.csv"), "name", "line 2: 'Ann'")
+    ValueError("Column 'name' of people.csv is not numeric (line 2: 'Ann'): choose others with --columns.")
+    """
+    return ValueError(f"Column {column!r} of {path.name} is not numeric ({found}): choose others with --columns.")

@@ -1,0 +1,450 @@
+"""SplitMergeMixture: the scikit-learn estimator, a thin layer on a :class:`hashmix.problem.Problem`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse, vstack
+from scipy.special import logsumexp, softmax
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hashmix.components import COMPONENTS, Component
+from hashmix.core.validation import bad_parameter, check_choice, check_integer
+from hashmix.posterior.describe.words import Word, representative_rows, top_words
+from hashmix.posterior.estimate.matching import contingency_table, match_clusters
+from hashmix.posterior.verdict import disagreement
+from hashmix.priors import PartitionPrior
+from hashmix.problem import Problem
+from hashmix.run.settings import RunSettings
+from hashmix.sampling import run_problem
+
+__all__ = ["SplitMergeMixture"]
+
+
+def predictive_weights(prior: PartitionPrior, labels: np.ndarray) -> np.ndarray:
+    """The prior weight of each cluster for the next row; a new cluster is not considered.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.estimator import predictive_weights
+    >>> predictive_weights(hm.priors.DirichletProcess(1.0), np.array([0, 0, 0, 1]))
+    array([0.75, 0.25])
+    """
+    sizes = np.bincount(labels).astype(np.float64)
+    form = prior.weights(len(labels) + 1, len(sizes), prior.start_concentration)
+    weights = np.ones_like(sizes) if form.flat else sizes + form.shift
+    return weights / weights.sum()
+
+
+class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
+    """Bayesian clustering with an unknown number of clusters.
+
+    Draws partitions of the rows from their posterior by split–merge MCMC. The point estimate is the partition with the least
+    expected variation of information to the draws. Columns may be in any units.
+
+    Parameters
+    ----------
+    component : str or Component, default="auto"
+        How a cluster makes data: "gaussian" (diagonal covariance) or "gaussian-full"; for counts "multinomial" (texts),
+        "poisson" (events) and "bernoulli" (0/1); "auto" (dense: Gaussian with a full covariance up to 16 columns, diagonal
+        above; sparse: multinomial, or Bernoulli if all entries are 1); or an object of :mod:`hashmix.components`. The
+        hyperparameters of a named component are learned, and constant columns are left out for Gaussians.
+    prior : str or PartitionPrior, default="auto"
+        How clusters share rows: "dirichlet-process" (concentration learned), "pitman-yor",
+        "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
+        flat for the published moves.
+    moves : str, Move or list of (Move, weight), default="lss"
+        The schedule: "lss" (locality-sensitive sampling), "split-merge" (SAMS and RGSM proposals, and a Gibbs scan),
+        "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`;
+        "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
+        posterior.
+    n_draws : int, default=100
+        Draws to keep per chain.
+    n_warmup : int or "auto", default="auto"
+        Sweeps before the first draw, during which the schedule is tuned. "auto": 400 up to 5,000 rows, 50 from 40,000 rows,
+        in between as many as visit 2 million rows.
+    thin : int, default=1
+        Sweeps per draw.
+    n_chains : int, default=1
+        Independent chains. With two or more, fit warns if they disagree.
+    max_seconds : float, optional
+        Stop sampling after this time and keep the draws so far.
+    init : str or array of labels, default="auto"
+        Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", or labels;
+        see :func:`hashmix.sample`.
+    n_jobs : int, optional
+        Threads that run chains; None or -1 for one per processor. Does not change the result.
+    random_state : None, int, RandomState or Generator
+        Source of randomness.
+    progress : bool, default=False
+        Show a progress bar (needs tqdm).
+    run_dir : path, optional
+        A folder for draws and checkpoints: a fit that was killed resumes from there; see :func:`hashmix.sample`.
+
+    Attributes
+    ----------
+    labels_ : int array of shape (n_samples,)
+        Cluster of each row in the point estimate (``posterior_.point_estimate()``), numbered in the order of first appearance.
+    n_clusters_ : int
+        Number of clusters in the point estimate.
+    weights_ : array of shape (n_clusters_,)
+        Posterior predictive weight of each cluster, given the point estimate.
+    means_, covariances_ : arrays
+        Posterior expectation of each cluster's parameters (components that have means): (n_clusters_, n_features), and
+        (n_clusters_, n_features) or (n_clusters_, n_features, n_features).
+    posterior_ : Posterior
+        All draws, with diagnostics.
+    component_ : Component
+        The component that was used; learned hyperparameters have their values of the best draw
+        (``posterior_.point_estimate_draw()``).
+    n_iter_ : int
+        Sweeps per chain.
+    n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    ``predict`` and related methods use the posterior predictive given the point estimate, over the clusters it found; the
+    probability of a new cluster is not considered. On borderline rows ``predict(X)`` may differ from ``labels_``.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(300, centers=4, cluster_std=0.6, random_state=0)
+    >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+    >>> model.n_clusters_
+    4
+    """
+
+    def __init__(
+        self,
+        component: Any = "auto",
+        prior: Any = "auto",
+        moves: Any = "lss",
+        n_draws: int = 100,
+        n_warmup: int | str = "auto",
+        thin: int = 1,
+        n_chains: int = 1,
+        max_seconds: float | None = None,
+        init: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+        run_dir: Any = None,
+    ) -> None:
+        self.component = component
+        self.prior = prior
+        self.moves = moves
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
+        self.thin = thin
+        self.n_chains = n_chains
+        self.max_seconds = max_seconds
+        self.init = init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+        self.run_dir = run_dir
+
+    # ---- fitting -----------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> SplitMergeMixture:
+        """Sample the posterior of the rows' partition.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> X = np.array([[1.0], [1.1], [0.9], [7.0], [7.1], [6.9]])
+        >>> component = hm.components.DiagonalGaussian(mean=4.0, kappa=0.1, shape=2.0, rate=0.1)
+        >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
+        array([0, 0, 0, 1, 1, 1])
+        """
+        X = self._validated(X, reset=True)
+        settings = RunSettings(
+            n_draws=self.n_draws,
+            n_warmup=self.n_warmup,
+            thin=self.thin,
+            n_chains=self.n_chains,
+            random_state=self.random_state,
+            init=self.init,
+            max_seconds=self.max_seconds,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            run_dir=self.run_dir,
+        )
+        problem = Problem.resolve(X, self.component, self.prior, self.moves, settings, type(self).__name__)
+        self.posterior_ = run_problem(problem)
+        self._target, self._columns = problem.target, problem.columns
+        self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
+        self._set_estimate()
+        # The values of columns that were left out, which are the same in every row.
+        self._template = None if self._target.rows.is_sparse else X[0].astype(np.float64)
+        self._set_parameters()
+        if (problem_found := disagreement(self.posterior_)) is not None:
+            warnings.warn(problem_found, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _set_estimate(self) -> None:
+        """Labels of the point estimate, and what the predictive given it needs."""
+        draw = self.posterior_.point_estimate_draw()
+        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
+        self.component_ = self._target.component.with_hyperparameters(learned)
+        self._model = self.component_.model(self._target.rows)
+        self.labels_ = self.posterior_.point_estimate().astype(np.intp)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self._stats = self.component_.statistics(self._model, self._target.rows, self.labels_, self.n_clusters_)
+        self.weights_ = predictive_weights(self._target.prior, self.labels_)
+
+    def _family(self) -> type[Component] | None:
+        """The class of the component, if it is known before the data are seen."""
+        if isinstance(self.component, Component):
+            return type(self.component)
+        if self.component not in COMPONENTS:
+            return None
+        family: Any = COMPONENTS[self.component]
+        return family
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        family = self._family()
+        tags.input_tags.sparse = family is not None and family.takes_sparse
+        tags.input_tags.positive_only = family is not None and family.takes_counts
+        return tags
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """X as scikit-learn validates it. Counts may be sparse and keep their type; values are checked with the component."""
+        family = self._family()
+        sparse = family.takes_sparse if family is not None else issparse(X)
+        if sparse:
+            how: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
+        else:
+            how = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
+        return validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
+
+    def _set_parameters(self) -> None:
+        if not self.component_.has_means:
+            return
+        parameters = self.component_.expected_parameters(self._model, self._stats)
+        assert self._template is not None
+        # A column that was left out has one value: that mean, and no variance.
+        d, columns = len(self._columns), np.flatnonzero(self._columns)
+        self.means_ = np.tile(self._template, (self.n_clusters_, 1))
+        self.means_[:, columns] = parameters.means
+        self.covariances_ = np.zeros((self.n_clusters_,) + (d,) * (parameters.covariances.ndim - 1))
+        place: Any = (columns,) if parameters.covariances.ndim == 2 else np.ix_(columns, columns)
+        self.covariances_[(slice(None), *place)] = parameters.covariances
+
+    # ---- the posterior predictive given the point estimate -----------------------------------------------------------------
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        return self.component_.rows(X if self._columns.all() else X[:, self._columns], type(self).__name__)
+
+    def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
+        """Log weight + log predictive of every row in every cluster."""
+        rows = self._checked_rows(X)
+        return self.component_.log_predictives(self._model, self._stats, rows) + np.log(self.weights_)
+
+    def _each_draw(self, X: Any, n_draws: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Log weight + log predictive of every row in every cluster of some draws, and the estimate's cluster each matches."""
+        rows = self._checked_rows(X)
+        n_draws = check_integer(type(self).__name__, "n_draws", n_draws, low=1)
+        target = self._target
+        for labels, learned in self.posterior_.spread_with_hyperparameters(n_draws):
+            k = int(labels.max()) + 1
+            component = target.component.with_hyperparameters(learned)
+            model = component.model(target.rows)
+            stats = component.statistics(model, target.rows, labels, k)
+            log_p = component.log_predictives(model, stats, rows) + np.log(predictive_weights(target.prior, labels))
+            yield log_p, match_clusters(contingency_table(self.labels_, labels, (self.n_clusters_, k)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable cluster of each row.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+        >>> bool(model.predict([[-5.0]]) != model.predict([[5.0]]))
+        True
+        """
+        return self._log_joint_with_clusters(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any, n_draws: int | None = None) -> np.ndarray:
+        """The probability of each cluster for each row, (n_samples, n_clusters_).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        n_draws : int, optional
+            Average over this many draws, evenly spread, instead of conditioning on the estimate. Clusters of draws are matched
+            with those of the estimate; the probability of clusters without a match is divided in proportion.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> hm.SplitMergeMixture(random_state=0).fit(X).predict_proba(X).shape
+        (100, 2)
+        """
+        if n_draws is None:
+            return softmax(self._log_joint_with_clusters(X), axis=1)
+        total = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_clusters_))
+        for log_p, match in self._each_draw(X, n_draws):
+            total[:, match[match >= 0]] += softmax(log_p, axis=1)[:, match >= 0]
+        return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+
+    def score_samples(self, X: Any, n_draws: int | None = None) -> np.ndarray:
+        """The log posterior predictive density of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        n_draws : int, optional
+            Average the density over this many draws, evenly spread, instead of conditioning on the estimate.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+        >>> bool(model.score_samples([[5.0]])[0] > model.score_samples([[0.0]])[0])
+        True
+        """
+        if n_draws is None:
+            return logsumexp(self._log_joint_with_clusters(X), axis=1)
+        each = [logsumexp(log_p, axis=1) for log_p, _ in self._each_draw(X, n_draws)]
+        return logsumexp(each, axis=0) - np.log(len(each))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log posterior predictive density of the rows.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> -4 < hm.SplitMergeMixture(random_state=0).fit(X).score(X) < -1
+        True
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draw new rows from the posterior predictive; return them and the cluster each came from.
+
+        The parameters of its cluster are drawn for every row, so that their uncertainty is included. As in scikit-learn's
+        mixtures, an integer ``random_state`` gives the same rows at every call.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
+        >>> rows, clusters = hm.SplitMergeMixture(random_state=0).fit(X).sample(10)
+        >>> rows.shape, clusters.shape
+        ((10, 1), (10,))
+        """
+        check_is_fitted(self)
+        n_samples = check_integer(type(self).__name__, "n_samples", n_samples, low=1)
+        if not self.component_.draws_parameters:
+            raise ValueError(f"sample needs a component that can draw rows. Got {self.component_!r} instead.")
+        if isinstance(self.random_state, np.random.RandomState):
+            rng = np.random.default_rng(self.random_state.randint(2**31 - 1))
+        else:
+            rng = np.random.default_rng(self.random_state)
+        clusters = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
+        at_once = max(1, min(4096, 2**24 // len(self._columns)))
+        drawn = []
+        for start in range(0, n_samples, at_once):
+            block = clusters[start : start + at_once]
+            parameters = self.component_.draw_parameters(self._model, self._stats[block], rng)
+            drawn.append(self.component_.draw_rows(parameters, np.arange(len(block)), rng))
+        if self._template is None:
+            return vstack(drawn, format="csr"), clusters
+        rows = np.tile(self._template, (n_samples, 1))
+        rows[:, self._columns] = np.concatenate(drawn)
+        return rows, clusters
+
+    # ---- what clusters are about -------------------------------------------------------------------------------------------
+
+    def top_words(self, n_words: int = 10, by: str = "probability", feature_names: Any = None) -> list[list[Word]]:
+        """The most characteristic words of each cluster of counts: name, probability (or rate), and lift over all rows.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Largest number of words per cluster.
+        by : {"probability", "lift"}, default="probability"
+            Order of the words. By lift, words that are rare in the cluster are left out.
+        feature_names : sequence of str, optional
+            Names of the columns, such as a vectorizer's ``get_feature_names_out()``; by default those seen in fit, or numbers.
+
+        Examples
+        --------
+        >>> import hashmix as hm
+        >>> X = [[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 1, 4], [0, 0, 3, 2]]
+        >>> model = hm.SplitMergeMixture("multinomial", random_state=0).fit(X)
+        >>> [word.name for word in model.top_words(2, feature_names=["cat", "dog", "oak", "elm"])[0]]
+        ['cat', 'dog']
+        """
+        check_is_fitted(self)
+        owner = type(self).__name__
+        if not self.component_.has_words:
+            raise ValueError(f"top_words needs a component with words, for counts. Got {self.component_!r} instead.")
+        n_words = check_integer(owner, "n_words", n_words, low=1)
+        by = check_choice(owner, "by", by, ["probability", "lift"])
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = [str(name) for name in feature_names]
+        if len(names) != self.n_features_in_:
+            raise bad_parameter(owner, "feature_names", f"{self.n_features_in_} names", f"{len(names)} names")
+        return top_words(self.component_, self._model, self._stats, names, n_words, by)
+
+    def representatives(self, X: Any, n_rows: int = 3) -> list[np.ndarray]:
+        """The most typical rows of each cluster: their numbers in the training data, the best first.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data the model was fitted on.
+        n_rows : int, default=3
+            Largest number of rows per cluster.
+
+        Examples
+        --------
+        >>> import numpy as np, hashmix as hm
+        >>> X = np.array([[0.0], [0.1], [0.5], [9.0], [9.3], [9.1]])
+        >>> component = hm.components.DiagonalGaussian(mean=4.0, kappa=0.01, shape=2.0, rate=0.1)
+        >>> model = hm.SplitMergeMixture(component, random_state=0).fit(X)
+        >>> [rows.tolist() for rows in model.representatives(X, 1)]
+        [[1], [5]]
+        """
+        check_is_fitted(self)
+        n_rows = check_integer(type(self).__name__, "n_rows", n_rows, low=1)
+        X = self._validated(X, reset=False)
+        if X.shape[0] != len(self.labels_):
+            given = f"{X.shape[0]} rows"
+            raise bad_parameter(type(self).__name__, "X", f"the {len(self.labels_)} rows the model was fitted on", given)
+        used = X if self._columns.all() else X[:, self._columns]
+        return representative_rows(self.component_, self._model, self._stats, used, self.labels_, n_rows)

@@ -1,0 +1,355 @@
+"""The two kernels that run moves. Everything that must not be forgotten is here, once.
+
+A move is a *law*: a ``NamedTuple`` of what its kernel code reads, with the verbs below implemented for its type by
+:func:`hashmix.core.compiling.implements`.
+
+* A **proposal** says what would change, and the log ratio of proposal probabilities. :func:`run_proposals` makes sure that
+  there is enough memory, adds the posterior ratio, rejects early, accepts, counts and commits.
+* An **update** draws something from its full conditional. :func:`run_updates` makes sure that there is enough memory.
+
+The posterior is left invariant if a proposal's numbers are right: with q the probability of the proposal given everything
+that was drawn without looking at the partition, :func:`divide` or :func:`weigh_merge`, plus :func:`complete`, must return
+log q(back) − log q(there).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hashmix.components.contract import (
+    is_full,
+    log_difference,
+    log_marginal,
+    log_union,
+    separate,
+    take,
+    unite,
+)
+from hashmix.core.compiling import borrowed, fallback, helper, inlined, kernel
+from hashmix.core.rng import bernoulli
+from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED, WORK
+from hashmix.partition.members import close_cluster, move_row, n_clusters, n_spare, open_cluster, spare
+from hashmix.partition.state import SPARE_SLOTS
+from hashmix.priors.contract import log_split_ratio
+
+__all__ = [
+    "CUT",
+    "MERGE",
+    "MERGE_WORK",
+    "NOTHING",
+    "SPLIT",
+    "Change",
+    "Sides",
+    "accept",
+    "choose",
+    "complete",
+    "cut",
+    "divide",
+    "log_or_never",
+    "merge",
+    "merge_gain",
+    "nothing",
+    "prepare",
+    "run_proposals",
+    "run_updates",
+    "sides_of",
+    "split",
+    "update",
+    "updated",
+    "weigh_merge",
+]
+
+#: A merge evaluates one marginal likelihood, which costs about as much as this many predictives.
+MERGE_WORK = 4
+
+# Kinds of changes.
+NOTHING = 0  # a null move
+SPLIT = 1  # a cluster into two sides
+CUT = 2  # the rows listed leave a cluster, at a cost that does not depend on the rows that stay
+MERGE = 3  # two clusters into one
+
+
+class Change(NamedTuple):
+    """What a proposal would change.
+
+    ``first`` is the cluster to split or cut, or the first of two to merge, and ``second`` the other one (else the same).
+    Rows ``u`` and ``v`` start the two sides; ``v`` is −1 if no rows do. Of a cut, ``n_rows`` rows are listed in
+    ``scratch.rows``. ``note`` is an integer that a law passes on from :func:`choose` to its other verbs.
+    """
+
+    kind: np.int64
+    first: np.int64
+    second: np.int64
+    u: np.int64
+    v: np.int64
+    n_rows: np.int64
+    note: np.int64
+
+
+class Sides(NamedTuple):
+    """Two sides of a split: rows ``u`` and ``v`` that start them (or −1), the slots ``a`` and ``b`` that hold their statistics,
+    and the number ``m`` of other rows, which ``scratch.rows`` lists.
+    """
+
+    u: np.int64
+    v: np.int64
+    a: np.int64
+    b: np.int64
+    m: np.int64
+
+
+@inlined
+def _change(kind, first, second, u, v, n_rows, note):
+    # One type for all of them, whatever the types of labels and indices.
+    i8 = np.int64
+    return Change(i8(kind), i8(first), i8(second), i8(u), i8(v), i8(n_rows), i8(note))
+
+
+@inlined
+def nothing():
+    """A null move."""
+    return _change(NOTHING, -1, -1, -1, -1, 0, 0)
+
+
+@inlined
+def split(slot, u, v, note):
+    """Split a cluster; rows u and v start the sides (v = −1: no rows do)."""
+    return _change(SPLIT, slot, slot, u, v, 0, note)
+
+
+@inlined
+def merge(first, second, u, v, note):
+    """Merge two clusters, of which rows u and v are members (v = −1: no rows were drawn)."""
+    return _change(MERGE, first, second, u, v, 0, note)
+
+
+@inlined
+def cut(slot, n_rows, note):
+    """Let the first ``n_rows`` rows of ``scratch.rows``, members of a cluster, leave it."""
+    return _change(CUT, slot, slot, -1, -1, n_rows, note)
+
+
+@inlined
+def sides_of(arrays, change, m):
+    """The sides of a proposed split with m rows besides the anchors. The slots are free ones: a proposal may overwrite them."""
+    partition = arrays.partition
+    return Sides(change.u, change.v, np.int64(spare(partition, 1)), np.int64(spare(partition, 0)), np.int64(m))
+
+
+# ---- the verbs of a proposal -----------------------------------------------------------------------------------------------
+
+
+def choose(rng, law, arrays, target, tally):
+    """Draw what to change: :func:`split`, :func:`cut`, :func:`merge` or :func:`nothing`."""
+
+
+def divide(rng, law, arrays, target, change, tally):
+    """Divide the rows of a proposed split or cut, and return log q(back) − log q(there), or an upper bound of it.
+
+    Of a split: list the rows other than the anchors in ``scratch.rows`` and their sides, 0 or 1, in ``scratch.sides``, and
+    leave the statistics of both sides in the slots of :func:`sides_of`. Of a cut: leave the statistics of the listed rows
+    in slot ``spare(partition, 0)``. Return −∞ for a null move.
+    """
+
+
+def weigh_merge(rng, law, arrays, target, change, tally):
+    """Log q(back) − log q(there) of a proposed merge, or an upper bound of it that is cheap to compute.
+
+    The slot ``spare(partition, 2)`` holds the union's marginal likelihood and must still do so on return.
+    """
+
+
+def complete(rng, law, arrays, target, change, tally):
+    """What the bound of :func:`divide` or :func:`weigh_merge` left out, at most 0; by default the bound was exact."""
+
+
+def updated(law, arrays, target, change):
+    """Called after a change was committed; by default it does nothing."""
+
+
+def prepare(law, arrays, target):
+    """Called once before a batch of proposals or updates; by default it does nothing."""
+
+
+def update(rng, law, arrays, target, step, tally):
+    """Draw something from its full conditional, and change the state; ``step`` counts the updates of an application."""
+
+
+@fallback(complete, argument=1)
+def _complete(rng, law, arrays, target, change, tally):
+    return 0.0
+
+
+@fallback(updated)
+def _updated(law, arrays, target, change):
+    pass
+
+
+@fallback(prepare)
+def _prepare(law, arrays, target):
+    pass
+
+
+# ---- ratios ----------------------------------------------------------------------------------------------------------------
+
+
+@helper
+def accept(rng, log_ratio):
+    """Metropolis–Hastings: True with probability min(1, exp(log_ratio)); a NaN is rejected.
+
+    Early rejection takes two calls. If log_ratio = bound + rest with rest ≤ 0, then ``accept(bound)`` followed by
+    ``accept(max(bound, 0) + rest)`` has probability min(1, exp(bound + rest)), and the rest need not be computed if the
+    first call says no.
+    """
+    if log_ratio >= 0.0:
+        return True
+    return bernoulli(rng, math.exp(log_ratio))
+
+
+@helper
+def log_or_never(probability):
+    """Logarithm of a probability; −∞ for 0."""
+    return math.log(probability) if probability > 0.0 else -math.inf
+
+
+@inlined
+def _split_gain(arrays, target, whole, a, b):
+    """Log π(ρ′) − log π(ρ) of splitting cluster ``whole`` into what slots a and b hold."""
+    slots, model = arrays.slots, target.model
+    likelihood = log_marginal(model, slots, a) + log_marginal(model, slots, b) - log_marginal(model, slots, whole)
+    return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), slots.sizes[a], slots.sizes[b])
+
+
+@inlined
+def _cut_gain(arrays, target, whole, part, rest):
+    """Log π(ρ′) − log π(ρ) of taking what slot ``part`` holds out of cluster ``whole``; overwrites slot ``rest``."""
+    slots, model = arrays.slots, target.model
+    left = slots.sizes[whole] - slots.sizes[part]
+    likelihood = log_marginal(model, slots, part) + log_difference(model, slots, whole, part, rest)
+    likelihood -= log_marginal(model, slots, whole)
+    return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), slots.sizes[part], left)
+
+
+@inlined
+def merge_gain(arrays, target, first, second, union):
+    """Log π(ρ′) − log π(ρ) of merging two clusters; overwrites slot ``union``."""
+    slots, model = arrays.slots, target.model
+    likelihood = log_union(model, slots, first, second, union)
+    likelihood -= log_marginal(model, slots, first) + log_marginal(model, slots, second)
+    k = n_clusters(arrays.partition)
+    return likelihood - log_split_ratio(target.prior, k - 1, slots.sizes[first], slots.sizes[second])
+
+
+# ---- commits ---------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _commit_split(arrays, target, change):
+    """Carry out a split: side a keeps the cluster's slot, side b gets the next free one."""
+    partition, scratch, whole = arrays.partition, arrays.scratch, change.first
+    a, b = spare(partition, 1), spare(partition, 0)
+    m = partition.sizes[whole] - (2 if change.v >= 0 else 0)
+    take(target.model, arrays.slots, a, whole)
+    open_cluster(partition)
+    if change.v >= 0:
+        move_row(partition, change.v, b)
+    for j in range(m):
+        if scratch.sides[j] == 1:
+            move_row(partition, scratch.rows[j], b)
+
+
+@inlined
+def _commit_cut(arrays, target, change):
+    """Carry out a cut: the listed rows get the next free slot."""
+    partition = arrays.partition
+    part, rest = spare(partition, 0), spare(partition, 1)
+    separate(target.model, arrays.slots, change.first, part, rest)
+    open_cluster(partition)
+    for j in range(change.n_rows):
+        move_row(partition, arrays.scratch.rows[j], part)
+
+
+@inlined
+def _commit_merge(arrays, target, change):
+    """Carry out the merge that was weighed last: the larger cluster's slot takes the union."""
+    partition = arrays.partition
+    first, second, union = change.first, change.second, spare(partition, 2)
+    if partition.sizes[first] < partition.sizes[second]:
+        first, second = second, first
+    unite(target.model, arrays.slots, first, second, union)
+    while partition.sizes[second] > 0:
+        last = partition.pool[partition.starts[second] + partition.sizes[second] - 1]
+        move_row(partition, last, first)
+    close_cluster(partition, second)
+
+
+# ---- the kernels -----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _out_of_room(arrays, target):
+    """Whether a proposal might not find its free slots, or a cluster the memory it needs."""
+    return n_spare(arrays.partition) < SPARE_SLOTS or is_full(target.model, arrays.slots)
+
+
+@kernel
+def run_proposals(rng, law, arrays, target, begin, end, tally):
+    """Make proposals begin … end − 1; return where it stopped, before ``end`` if the state must grow first."""
+    rng, law, arrays = borrowed(rng), borrowed(law), borrowed(arrays)
+    target, tally = borrowed(target), borrowed(tally)
+    partition = arrays.partition
+    if end > begin:
+        prepare(law, arrays, target)
+    for step in range(begin, end):
+        if _out_of_room(arrays, target):
+            return step
+        change = choose(rng, law, arrays, target, tally)
+        if change.kind == NOTHING:
+            continue
+        if change.kind == MERGE:
+            tally[WORK] += MERGE_WORK
+            bound = merge_gain(arrays, target, change.first, change.second, spare(partition, 2))
+            bound += weigh_merge(rng, law, arrays, target, change, tally)
+        else:
+            bound = divide(rng, law, arrays, target, change, tally)
+            if bound == -math.inf:
+                continue
+            tally[SPLITS_PROPOSED] += 1
+            if change.kind == CUT:
+                bound += _cut_gain(arrays, target, change.first, spare(partition, 0), spare(partition, 1))
+            else:
+                bound += _split_gain(arrays, target, change.first, spare(partition, 1), spare(partition, 0))
+        tally[PROPOSED] += 1
+        if not accept(rng, bound):
+            continue
+        rest = complete(rng, law, arrays, target, change, tally)
+        if not accept(rng, max(bound, 0.0) + rest):
+            continue
+        if change.kind == MERGE:
+            _commit_merge(arrays, target, change)
+        else:
+            tally[SPLITS_ACCEPTED] += 1
+            if change.kind == CUT:
+                _commit_cut(arrays, target, change)
+            else:
+                _commit_split(arrays, target, change)
+        tally[ACCEPTED] += 1
+        updated(law, arrays, target, change)
+    return end
+
+
+@kernel
+def run_updates(rng, law, arrays, target, begin, end, tally):
+    """Make updates begin … end − 1; return where it stopped, before ``end`` if the state must grow first."""
+    rng, law, arrays = borrowed(rng), borrowed(law), borrowed(arrays)
+    target, tally = borrowed(target), borrowed(tally)
+    if end > begin:
+        prepare(law, arrays, target)
+    for step in range(begin, end):
+        if _out_of_room(arrays, target):
+            return step
+        update(rng, law, arrays, target, step, tally)
+    return end

@@ -1,0 +1,229 @@
+"""Who is in which cluster. Knows nothing of data.
+
+Clusters live in *slots* 0 … capacity − 1. The slots in use are listed in ``active``, the others on the stack ``free``.
+The members of a cluster are contiguous: a segment of ``pool`` with some spare length. A full segment moves to the end of
+the pool with twice the length; when the pool is full, all segments are packed. So moving a row takes O(1) amortised time,
+and drawing a uniform member of a cluster takes O(1) time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hashmix.core.compiling import helper, inlined, kernel
+from hashmix.core.rng import integer
+
+__all__ = [
+    "MOVED",
+    "N_CLUSTERS",
+    "N_FREE",
+    "Partition",
+    "canonical_labels",
+    "close_cluster",
+    "empty_partition",
+    "fill",
+    "grown",
+    "move_row",
+    "n_clusters",
+    "n_spare",
+    "open_cluster",
+    "spare",
+    "take_turn",
+]
+
+# Entries of ``Partition.counters``: clusters, free slots, end of the used part of the pool, rows moved since statistics
+# were last recomputed, and whose turn it is (−1: not drawn yet).
+N_CLUSTERS, N_FREE, POOL_END, MOVED, TURN = range(5)
+
+
+class Partition(NamedTuple):
+    """Arrays of a partition of n rows, changed in place."""
+
+    labels: np.ndarray  # (n,) slot of each row
+    place: np.ndarray  # (n,) where the row stands in the pool
+    pool: np.ndarray  # (3n + 16,) members, segment by segment
+    starts: np.ndarray  # (capacity,) where a cluster's segment starts
+    lengths: np.ndarray  # (capacity,) length of the segment
+    sizes: np.ndarray  # (capacity,) how much of it is in use
+    active: np.ndarray  # (capacity,) slots in use, in no particular order
+    rank: np.ndarray  # (capacity,) where a slot stands in ``active``
+    free: np.ndarray  # (capacity,) stack of unused slots
+    counters: np.ndarray  # see above
+
+
+def empty_partition(n: int, capacity: int) -> Partition:
+    """A partition whose rows are in no cluster yet (label −1)."""
+    counters = np.zeros(5, np.int64)
+    counters[N_FREE], counters[TURN] = capacity, -1
+    return Partition(
+        labels=np.full(n, -1, np.int32),
+        place=np.zeros(n, np.int32),
+        pool=np.zeros(3 * n + 16, np.int32),
+        starts=np.zeros(capacity, np.int64),
+        lengths=np.zeros(capacity, np.int64),
+        sizes=np.zeros(capacity, np.int64),
+        active=np.zeros(capacity, np.int32),
+        rank=np.zeros(capacity, np.int32),
+        free=np.arange(capacity, dtype=np.int32)[::-1].copy(),
+        counters=counters,
+    )
+
+
+def grown(partition: Partition, capacity: int) -> Partition:
+    """The same partition with more slots; arrays over rows are shared, not copied."""
+    old = len(partition.sizes)
+    bigger = empty_partition(0, capacity)
+    for name in ("starts", "lengths", "sizes", "active", "rank"):
+        getattr(bigger, name)[:old] = getattr(partition, name)
+    n_free = partition.counters[N_FREE]
+    added = capacity - old
+    # New slots go below the old ones: the slots on top of the stack stay the next to be opened.
+    bigger.free[:added] = np.arange(old, capacity)[::-1]
+    bigger.free[added : added + n_free] = partition.free[:n_free]
+    partition.counters[N_FREE] += added
+    return bigger._replace(labels=partition.labels, place=partition.place, pool=partition.pool, counters=partition.counters)
+
+
+@inlined
+def n_clusters(partition):
+    """Number of clusters."""
+    return partition.counters[N_CLUSTERS]
+
+
+@inlined
+def n_spare(partition):
+    """Number of free slots."""
+    return partition.counters[N_FREE]
+
+
+@inlined
+def spare(partition, k):
+    """The k-th free slot from the top of the stack, for a proposal to use; ``spare(0)`` is the next to be opened."""
+    return partition.free[partition.counters[N_FREE] - 1 - k]
+
+
+@inlined
+def take_turn(rng, partition):
+    """Visit rows in order, starting at a random one: whose turn it is depends on the number of turns so far alone."""
+    if partition.counters[TURN] < 0:
+        partition.counters[TURN] = integer(rng, len(partition.labels))
+    i = partition.counters[TURN]
+    partition.counters[TURN] = (i + 1) % len(partition.labels)
+    return i
+
+
+@helper
+def open_cluster(partition):
+    """Open the next free slot; the caller moves rows into it."""
+    counters = partition.counters
+    counters[N_FREE] -= 1
+    slot = partition.free[counters[N_FREE]]
+    partition.sizes[slot] = 0
+    partition.lengths[slot] = 0
+    partition.rank[slot] = counters[N_CLUSTERS]
+    partition.active[counters[N_CLUSTERS]] = slot
+    counters[N_CLUSTERS] += 1
+    return slot
+
+
+@helper
+def close_cluster(partition, slot):
+    """Free the slot of an empty cluster."""
+    counters = partition.counters
+    counters[N_CLUSTERS] -= 1
+    last = partition.active[counters[N_CLUSTERS]]
+    partition.active[partition.rank[slot]] = last
+    partition.rank[last] = partition.rank[slot]
+    partition.free[counters[N_FREE]] = slot
+    counters[N_FREE] += 1
+
+
+@helper
+def _pack(partition, growing):
+    """Rewrite the pool with a little spare length in every segment, and twice its size for the growing one."""
+    old = partition.pool.copy()
+    end = 0
+    for a in range(partition.counters[N_CLUSTERS]):
+        slot = partition.active[a]
+        size, start = partition.sizes[slot], partition.starts[slot]
+        for j in range(size):
+            member = old[start + j]
+            partition.pool[end + j] = member
+            partition.place[member] = end + j
+        partition.starts[slot] = end
+        partition.lengths[slot] = 2 * size + 2 if slot == growing else size + size // 4 + 1
+        end += partition.lengths[slot]
+    partition.counters[POOL_END] = end
+
+
+@helper
+def _lengthen(partition, slot):
+    """Make a full segment long enough for at least one more member."""
+    size, start = partition.sizes[slot], partition.starts[slot]
+    length = max(4, 2 * size)
+    end = partition.counters[POOL_END]
+    if end + length > len(partition.pool):
+        _pack(partition, slot)
+        return
+    for j in range(size):
+        member = partition.pool[start + j]
+        partition.pool[end + j] = member
+        partition.place[member] = end + j
+    partition.starts[slot] = end
+    partition.lengths[slot] = length
+    partition.counters[POOL_END] = end + length
+
+
+@helper
+def _append(partition, i, slot):
+    if partition.sizes[slot] == partition.lengths[slot]:
+        _lengthen(partition, slot)
+    place = partition.starts[slot] + partition.sizes[slot]
+    partition.pool[place] = i
+    partition.place[i] = place
+    partition.labels[i] = slot
+    partition.sizes[slot] += 1
+
+
+@helper
+def move_row(partition, i, slot):
+    """Move row i to another cluster; the caller closes a cluster that is left empty."""
+    old = partition.labels[i]
+    partition.sizes[old] -= 1
+    last = partition.pool[partition.starts[old] + partition.sizes[old]]
+    partition.pool[partition.place[i]] = last
+    partition.place[last] = partition.place[i]
+    _append(partition, i, slot)
+    partition.counters[MOVED] += 1
+
+
+def fill(partition: Partition, labels: np.ndarray, n_labels: int) -> None:
+    """Put every row of an empty partition into the cluster of its label (0 … n_labels − 1, each used)."""
+    sizes = np.bincount(labels, minlength=n_labels)
+    order = np.argsort(labels, kind="stable")
+    partition.labels[:] = labels
+    partition.pool[: len(labels)] = order
+    partition.place[order] = np.arange(len(labels))
+    partition.sizes[:n_labels] = partition.lengths[:n_labels] = sizes
+    partition.starts[:n_labels] = np.cumsum(sizes) - sizes
+    partition.active[:n_labels] = partition.rank[:n_labels] = np.arange(n_labels)
+    counters = partition.counters
+    counters[N_CLUSTERS], counters[POOL_END] = n_labels, len(labels)
+    counters[N_FREE] -= n_labels
+
+
+@kernel
+def canonical_labels(labels, n_slots):
+    """Labels renumbered 0, 1, … in the order of first appearance, and how many there are."""
+    new = np.full(n_slots, -1, np.int32)
+    out = np.empty(len(labels), np.int32)
+    found = 0
+    for i in range(len(labels)):
+        label = labels[i]
+        if new[label] < 0:
+            new[label] = found
+            found += 1
+        out[i] = new[label]
+    return out, found

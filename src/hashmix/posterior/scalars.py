@@ -1,0 +1,66 @@
+"""Scalars of the draws that do not depend on how clusters are numbered: what convergence is judged by."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hashmix.core.compiling import borrowed, kernel
+from hashmix.posterior.estimate.losses import losses_to
+
+if TYPE_CHECKING:
+    from hashmix.posterior.partitions import Partitions
+
+__all__ = ["entropy_and_largest", "scalars"]
+
+
+@kernel
+def _entropy_and_largest(labels, n_labels):
+    labels = borrowed(labels)
+    counts = np.zeros(n_labels, np.int64)
+    for label in labels:
+        counts[label] += 1
+    entropy = 0.0
+    for count in counts:
+        if count > 0:
+            share = count / len(labels)
+            entropy -= share * math.log(share)
+    return entropy, counts.max()
+
+
+def entropy_and_largest(labels: np.ndarray) -> tuple[float, int]:
+    """The entropy of the cluster sizes of a partition, in nats, and the size of its largest cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.scalars import entropy_and_largest
+    >>> entropy, largest = entropy_and_largest(np.array([0, 0, 1, 1]))
+    >>> round(entropy, 4), largest
+    (0.6931, 2)
+    """
+    return _entropy_and_largest(np.ascontiguousarray(labels, dtype=np.int32), int(labels.max()) + 1)
+
+
+def scalars(posterior: Partitions) -> dict[str, np.ndarray]:
+    """See :meth:`hashmix.Posterior.scalars`."""
+    shape = posterior.n_clusters.shape
+    sizes = np.array([entropy_and_largest(draw) for draw in posterior.each_draw()])
+    out = {
+        "n_clusters": posterior.n_clusters.astype(np.float64),
+        "log_joint": posterior.log_joint,
+        "log_likelihood": posterior.log_likelihood,
+        "entropy": sizes[:, 0].reshape(shape),
+        "largest_cluster": sizes[:, 1].reshape(shape),
+        "concentration": posterior.concentration,
+    }
+    reference = np.asarray(posterior.labels[posterior.point_estimate_draw()])
+    out["distance"] = losses_to(reference, posterior.each_draw(), by_information=True).reshape(shape)
+    for name, values in posterior.hyperparameters.items():
+        flat = values.reshape(*shape, -1)
+        # A component may have a concentration, too: it must not replace that of the prior.
+        title = f"component_{name}" if name in out else name
+        out |= {title if flat.shape[2] == 1 else f"{title}[{j}]": flat[:, :, j] for j in range(flat.shape[2])}
+    return out

@@ -1,0 +1,133 @@
+"""A Problem: what is sampled and how, resolved and validated once. Everything downstream takes it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from hashmix.components import Component, resolve_component
+from hashmix.core.rng import chain_keys
+from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
+from hashmix.partition.target import Target
+from hashmix.posterior import Posterior
+from hashmix.priors import PartitionPrior, resolve_prior
+from hashmix.run.chain import leaves, move_names
+from hashmix.run.folder import known_keys
+from hashmix.run.settings import RunSettings
+from hashmix.run.starts import check_starts
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is sampled and how.
+
+    Attributes
+    ----------
+    target : Target
+        Rows, component, prior and model.
+    columns : bool array of shape (n_features,)
+        Which columns of the data the rows have: constant ones may have been left out.
+    schedule : Schedule
+        The moves of a sweep, with their weights.
+    settings : RunSettings
+        How long chains run and where draws go, validated.
+    starts, keys : list
+        Where every chain starts, and the key of its random numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.problem import Problem
+    >>> from hashmix.run.settings import RunSettings
+    >>> problem = Problem.resolve(np.eye(5), "gaussian", "auto", "lss", RunSettings(n_draws=10, random_state=0))
+    >>> problem.target.rows.shape, problem.settings.total_sweeps
+    ((5, 5), 10)
+    """
+
+    target: Target
+    columns: np.ndarray
+    schedule: Schedule
+    settings: RunSettings
+    starts: list[Any]
+    keys: list[int]
+
+    @classmethod
+    def resolve(
+        cls,
+        X: Any,
+        component: str | Component,
+        prior: str | PartitionPrior,
+        moves: str | Move | Sequence[tuple[Move, float | Work]],
+        settings: RunSettings,
+        owner: str = "sample",
+    ) -> Problem:
+        """Resolve strings to objects and validate everything, looking at the data once."""
+        schedule = resolve_moves(moves, owner)
+        resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
+        resolved, rows, columns = resolve_component(component, X, owner)
+        settings = settings.checked(owner, rows.n_rows)
+        starts = check_starts(settings.init, rows.n_rows, settings.n_chains, owner)
+        keys = chain_keys(settings.random_state, settings.n_chains)
+        if settings.run_dir is not None and settings.random_state is None:
+            keys = known_keys(settings.run_dir) or keys
+        target = Target(rows, resolved, resolved_prior, resolved.model(rows))
+        return cls(target, columns, schedule, settings, starts, keys)
+
+    def describe(self) -> dict[str, Any]:
+        """The settings that a posterior records, as text and numbers."""
+        seed = self.settings.random_state
+        return {
+            "component": repr(self.target.component),
+            "prior": repr(self.target.prior),
+            "moves": repr(self.schedule),
+            "exact": all(move.exact for move, _ in self.schedule),
+            "n_warmup": self.settings.n_warmup,
+            "thin": self.settings.thin,
+            "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
+            "hashmix_version": version("hashmix"),
+        }
+
+    def empty_record(self) -> Posterior:
+        """A posterior with space for all draws."""
+        return Posterior.empty(
+            self.settings.n_chains,
+            self.settings.n_draws,
+            self.target.rows.n_rows,
+            move_names(self.schedule),
+            self.describe(),
+            self.target.component.hyperparameters(self.target.model),
+            stored=self.settings.run_dir is not None,
+        )
+
+    def identity(self, record: Posterior) -> dict[str, Any]:
+        """What a run folder stores to refuse other data or settings, and to be read."""
+        model = hashlib.sha256()
+        for leaf in leaves(self.target.model):
+            model.update(np.ascontiguousarray(leaf).data)
+        starts = [
+            start if isinstance(start, str) else hashlib.sha256(np.ascontiguousarray(start).data).hexdigest()
+            for start in self.starts
+        ]
+        settings = {name: value for name, value in self.describe().items() if name != "hashmix_version" and value is not None}
+        return {
+            "settings": settings
+            | {
+                "n_chains": record.n_chains,
+                "keys": [str(key) for key in self.keys],
+                "init": starts,
+                "model": model.hexdigest(),
+            },
+            "data": self.target.rows.fingerprint(),
+            "recorded": {
+                "n_samples": record.n_samples,
+                "moves": list(record.move_stats),
+                "hyperparameters": {name: list(values.shape[2:]) for name, values in record.hyperparameters.items()},
+            },
+        }

@@ -1,0 +1,136 @@
+"""Where chains start: one cluster, singletons, hashed neighbourhoods, or given labels."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hashmix.core.compiling import borrowed, kernel
+from hashmix.core.rng import numpy_generator
+from hashmix.core.validation import bad_parameter
+from hashmix.hashing import NeighbourLists
+from hashmix.hashing.chain_tables import ChainTables
+from hashmix.moves import resolve_moves
+from hashmix.partition.state import State
+from hashmix.partition.target import Target
+from hashmix.run.chain import Chain
+from hashmix.run.settings import RunSettings
+
+__all__ = ["check_starts", "first_states", "neighbourhoods"]
+
+_NAMES = ("auto", "buckets", "single", "singletons")
+#: Up to this many rows, a chain starts from neighbourhoods. Of more rows, one in SAMPLED is clustered first.
+_FEW_ROWS, _SAMPLED = 20_000, 8
+#: Sweeps in which the sample is clustered.
+_SWEEPS = 30
+#: Components that do not start from a sample: beyond this many rows, rows left over between neighbourhoods join one
+#: instead of opening clusters, which would take too much memory.
+_ROWS_FOR_MANY_CLUSTERS = 200_000
+
+
+def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
+    """Validate an ``init`` parameter: where each chain starts, by name or as labels.
+
+    Examples
+    --------
+    >>> from hashmix.run.starts import check_starts
+    >>> check_starts("single", 3, 2, "sample")
+    ['single', 'single']
+    """
+    allowed = f"one of {', '.join(map(repr, _NAMES))}, {n} labels (integers ≥ 0), or one of these for each chain"
+
+    def one(start: Any) -> Any:
+        if isinstance(start, str):
+            if start not in _NAMES:
+                raise bad_parameter(owner, "init", allowed, start)
+            return start
+        labels = np.asarray(start)
+        if labels.shape != (n,) or labels.dtype.kind not in "iu" or labels.min() < 0:
+            raise bad_parameter(owner, "init", allowed, start)
+        return np.unique(labels, return_inverse=True)[1]
+
+    per_chain = isinstance(init, (list, tuple)) and any(isinstance(start, str) or np.ndim(start) == 1 for start in init)
+    if per_chain or (not isinstance(init, str) and np.ndim(init) == 2):
+        if len(init) != n_chains:
+            raise bad_parameter(owner, "init", allowed, init)
+        return [one(start) for start in init]
+    return [one(init)] * n_chains
+
+
+def first_states(target: Target, starts: list[Any], keys: list[int], n_jobs: int | None) -> list[State]:
+    """The states chains start in. Lists of neighbours are found once for all chains."""
+    rows = target.component.hashed(target.rows)
+    first = ChainTables(rows, keys[0], n_jobs)
+    hashed = [first] + [ChainTables(rows, key, n_jobs, first) for key in keys[1:]]
+    return [
+        State(target, _start_labels(start, target, key, tables), tables)
+        for start, key, tables in zip(starts, keys, hashed, strict=True)
+    ]
+
+
+def _start_labels(start: Any, target: Target, key: int, tables: ChainTables) -> np.ndarray:
+    if not isinstance(start, str):
+        return start
+    if start in ("auto", "buckets"):
+        return _hashed_labels(target, key, tables)
+    n = target.rows.n_rows
+    return np.zeros(n, np.int64) if start == "single" else np.arange(n)
+
+
+def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
+    """Labels from neighbourhoods, joined if their rows are in one cluster of a sample that was clustered first.
+
+    Neighbourhoods alone are many and small. If clusters are not what the component assumes, pieces of them persist for
+    long; a sample has less evidence for pieces.
+    """
+    n, from_sample = target.rows.n_rows, target.component.starts_from_sample
+    order = numpy_generator(key, 0).permutation(n).astype(np.int32)
+    few = n > (_FEW_ROWS if from_sample else _ROWS_FOR_MANY_CLUSTERS)
+    pieces = neighbourhoods(tables.tables(NeighbourLists(), 0, None).lists, order, few)
+    if n <= _FEW_ROWS or not from_sample:
+        return pieces
+    chosen = np.sort(order[: max(n // _SAMPLED, _FEW_ROWS // 2)])
+    labels = _cluster_sample(target, chosen, key, tables.n_jobs)
+    # A piece joins the cluster that most of its chosen rows are in: of its pairs, sorted by count, the last one stays.
+    n_pieces, k = int(pieces.max()) + 1, int(labels.max()) + 1
+    pairs, counts = np.unique(pieces[chosen].astype(np.int64) * k + labels, return_counts=True)
+    pairs = pairs[np.argsort(counts, kind="stable")]
+    joined = k + np.arange(n_pieces)
+    joined[pairs // k] = pairs % k
+    return joined[pieces]
+
+
+def _cluster_sample(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> np.ndarray:
+    """Labels of the chosen rows after some sweeps of the default schedule."""
+    rows = target.rows.take(chosen)
+    sample = replace(target, rows=rows, model=target.component.model(rows))
+    state = first_states(sample, ["auto"], [key], n_jobs)[0]
+    chain = Chain(0, key, state, resolve_moves("lss"), RunSettings(n_draws=1, n_warmup=_SWEEPS + 1))
+    for _ in range(_SWEEPS):
+        chain.sweep(threading.Event())
+    return state.labels()
+
+
+@kernel
+def neighbourhoods(lists, order, few):
+    """Visit rows in an order; each that is in no cluster yet opens one with those of its neighbours that are in none.
+
+    If there are to be ``few`` clusters, a row instead joins the cluster of its nearest neighbour that is in one, if any is.
+    """
+    lists, order = borrowed(lists), borrowed(order)
+    labels = np.full(len(lists), -1, np.int32)
+    found = 0
+    for i in order:
+        at = lists.shape[1] - 1
+        while few and labels[i] < 0 and at > 0:
+            labels[i] = labels[lists[i, at]]
+            at -= 1
+        if labels[i] < 0:
+            for at in range(lists.shape[1]):
+                if labels[lists[i, at]] < 0:
+                    labels[lists[i, at]] = found
+            found += 1
+    return labels

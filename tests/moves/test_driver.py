@@ -1,0 +1,135 @@
+"""The driver owns memory, acceptance, counts and commits: a law cannot get them wrong."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import textwrap
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import hashmix as hm
+from hashmix.components.contract import clear
+from hashmix.core.compiling import implements
+from hashmix.core.rng import bernoulli, integer, stream
+from hashmix.moves.allocation import fill_sides, gather, toss_coins
+from hashmix.moves.anchors import log_pair_probability, uniform_pair
+from hashmix.moves.driver import choose, divide, merge, nothing, sides_of, split, weigh_merge
+from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED
+from hashmix.partition.members import n_clusters
+from tests.shared import COMPONENTS, PRIORS, assert_invariant, make_state, name
+
+
+class UniformCoins(NamedTuple):
+    """A uniform cluster is split by coins, or two uniform ones are merged: written from the verbs alone."""
+
+    nothing_more: int = 0
+
+
+@implements(choose, UniformCoins, argument=1)
+def _choose(rng, law, arrays, target, tally):
+    partition = arrays.partition
+    k = n_clusters(partition)
+    if bernoulli(rng, 0.5):
+        return split(partition.active[integer(rng, k)], -1, -1, 0)
+    if k == 1:
+        return nothing()
+    first, second = uniform_pair(rng, partition)
+    return merge(first, second, -1, -1, 0)
+
+
+@implements(divide, UniformCoins, argument=1)
+def _divide(rng, law, arrays, target, change, tally):
+    k, m = n_clusters(arrays.partition), gather(arrays, change.first, change.first, -1, -1)
+    sides = sides_of(arrays, change, m)
+    toss_coins(rng, arrays, m)
+    clear(target.model, arrays.slots, sides.a)
+    clear(target.model, arrays.slots, sides.b)
+    fill_sides(arrays, target, sides)
+    if arrays.slots.sizes[sides.a] == 0 or arrays.slots.sizes[sides.b] == 0:
+        return -math.inf
+    return log_pair_probability(k + 1) + math.log(k) + (m - 1) * math.log(2.0)
+
+
+@implements(weigh_merge, UniformCoins, argument=1)
+def _weigh_merge(rng, law, arrays, target, change, tally):
+    k, both = n_clusters(arrays.partition), arrays.slots.sizes[change.first] + arrays.slots.sizes[change.second]
+    return -math.log(k - 1) - (both - 1) * math.log(2.0) - log_pair_probability(k)
+
+
+class CoinSplit(hm.moves.Proposal):
+    def law(self, state):
+        return UniformCoins()
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=name)
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+def test_a_law_from_the_verbs_alone_is_exact(component, prior):
+    assert_invariant(CoinSplit(), np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]]), component, prior)
+
+
+def test_counts_are_consistent(three_blobs):
+    state = make_state(three_blobs[0], "gaussian", PRIORS[0], np.zeros(60, int))
+    tally = hm.moves.WithinSplit().apply(state, stream(0), 500)
+    assert 0 < tally[SPLITS_PROPOSED] <= tally[PROPOSED] <= 500
+    assert 0 < tally[SPLITS_ACCEPTED] <= tally[ACCEPTED] <= tally[PROPOSED]
+    # From one cluster, splits less merges is the number of clusters more.
+    merged = tally[ACCEPTED] - tally[SPLITS_ACCEPTED]
+    assert state.n_clusters == 1 + tally[SPLITS_ACCEPTED] - merged
+
+
+@pytest.mark.parametrize("component", ["multinomial", "bernoulli", "poisson", "gaussian"])
+def test_a_law_outside_the_package_never_runs_out_of_memory(component):
+    """The driver checks before every proposal; thousands of accepted splits of counts grow the slots many times."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((400, 300)) < 0.2).astype(float)
+    prior = hm.priors.DirichletProcess(1e12)  # nearly every split is accepted
+    state = make_state(X if component == "gaussian" else csr_matrix(X), component, prior, np.zeros(400, int))
+    for step in range(20):
+        CoinSplit().apply(state, stream(step), 200)
+        state.check()
+    assert state.n_clusters > 100
+
+
+EXTENSION = """
+    from typing import NamedTuple
+    import numpy as np
+    import hashmix as hm
+    from scipy.sparse import csr_matrix
+    from hashmix.core.compiling import implements
+    from hashmix.core.rng import integer
+    from hashmix.moves.allocation import COINS, Allocation
+    from hashmix.moves.anchored import Anchored
+    from hashmix.moves.anchors import draw_anchors
+
+    class Any2(NamedTuple):
+        nothing_more: int
+
+    @implements(draw_anchors, Any2, argument=1)
+    def _draw(rng, anchors, partition):
+        n = len(partition.labels)
+        u = integer(rng, n)
+        v = integer(rng, n - 1)
+        return u, v + (v >= u)
+
+    class Mine(hm.moves.Proposal):
+        def law(self, state):
+            return Anchored(Any2(0), Allocation(COINS))
+
+    X = csr_matrix((np.random.default_rng(0).random((500, 400)) < 0.3).astype(int))
+    posterior = hm.sample(X, "multinomial", hm.priors.DirichletProcess(1e300), [(Mine(), 2000)], n_draws=5, random_state=0)
+    print(posterior.n_clusters[0, -1])
+"""
+
+
+def test_a_move_outside_the_package_does_not_corrupt_memory_with_counts(tmp_path):
+    """Once, a move that only looked at free slots wrote beyond the pool of words: "free(): invalid next size"."""
+    path = tmp_path / "mine.py"
+    path.write_text(textwrap.dedent(EXTENSION), encoding="utf-8")
+    ran = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 100

@@ -1,0 +1,81 @@
+"""What several test files use: components, priors and moves to prove things for, and how to prove them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import hashmix as hm
+from hashmix.components import Component, resolve_component
+from hashmix.moves.composite import CompositeMove
+from hashmix.partition.state import State
+from hashmix.partition.target import Target
+from hashmix.testing import exact_posterior, transition_matrix
+
+
+def make_state(X, component, prior, labels, model=None, key=0):
+    """A state; ``component`` may be a name, and ``model`` one made for other rows."""
+    if not isinstance(component, Component):
+        component, X, _ = resolve_component(component, X)
+    target = Target.of(X, component, prior)
+    return State(target if model is None else replace(target, model=model), labels, key=key)
+
+
+def assert_invariant(move, X, component, prior, key=0):
+    """The exact transition matrix of a move leaves the exact posterior invariant, reversibly if the move is."""
+    P = transition_matrix(move, X, component, prior, key=key)
+    pi = np.array(list(exact_posterior(X, component, prior).values()))
+    assert abs(P.sum(axis=1) - 1.0).max() < 1e-12
+    assert abs(pi @ P - pi).max() < 1e-12
+    # Scans and composites visit rows or parts in order: they leave π invariant without being reversible.
+    if not isinstance(move, (hm.moves.Gibbs, hm.moves.HashedGibbs, CompositeMove)):
+        flow = pi[:, None] * P
+        assert abs(flow - flow.T).max() < 1e-12
+    return P
+
+
+class OneOffer(hm.moves.Move):
+    """The update of one row by HashedGibbs: a whole scan has too many paths to enumerate. It is reversible."""
+
+    def __init__(self, move, point):
+        self.move, self.point = move, point
+
+    def run_units(self, rng, state, begin, end, tally):
+        self.move.run_units(rng, state, self.point, self.point + 1, tally)
+        return end
+
+
+DIAGONAL = hm.components.DiagonalGaussian(mean=[0.3, -0.2], kappa=0.2, shape=1.3, rate=[0.4, 0.7])
+FULL = hm.components.FullGaussian(mean=[0.1, 0.2], kappa=0.2, dof=3.5, scale=[[0.5, 0.1], [0.1, 0.8]])
+COMPONENTS = [DIAGONAL, FULL]
+PRIORS = [
+    hm.priors.DirichletProcess(0.7),
+    hm.priors.PitmanYor(0.4, 0.3),
+    hm.priors.MixtureOfFiniteMixtures(0.8, 1.5),
+    hm.priors.Flat(),
+]
+MOVES = [
+    hm.moves.Gibbs(),
+    hm.moves.RandomSplitMerge(),
+    hm.moves.SAMS(),
+    hm.moves.RGSM(n_scans=0),
+    hm.moves.RGSM(n_scans=1),
+    hm.moves.RGSM(n_scans=1, launch="nearest"),
+    hm.moves.SDDS(),
+    hm.moves.SDDS(merge_weight="bayes-factor"),
+    hm.moves.UrnMerge(n_bits=1, n_tables=2),
+    hm.moves.DissimilarSplit(n_bits=1, n_tables=2),
+    hm.moves.BucketSplit(n_bits=1, n_tables=2),
+    hm.moves.BucketCut(n_bits=1, n_tables=2),
+    hm.moves.EnvelopeCut(),
+    OneOffer(hm.moves.HashedGibbs(n_bits=1, n_tables=1), 1),
+    hm.moves.Gibbs(n_points=1),
+    hm.moves.WithinSplit(),
+    hm.moves.WithinSplit(launch="nearest"),
+    hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
+]
+
+
+def name(thing) -> str:
+    return type(thing).__name__ if not isinstance(thing, hm.moves.Move) else repr(thing)
