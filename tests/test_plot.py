@@ -35,6 +35,25 @@ def test_clusters(d):
     figure.canvas.draw()
 
 
+def test_blanks_are_drawn_at_the_mean():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    X[3, :] = np.nan
+    X[5:9, 2] = np.nan
+    ax = hashmix.plot.clusters(X, np.zeros(40, int))
+    points = ax.collections[0].get_offsets()
+    assert np.isfinite(points).all()
+    np.testing.assert_allclose(points[3], 0.0, atol=1e-12)
+
+
+def test_plots_of_one_posterior():
+    posterior = hm.sample(np.random.default_rng(0).normal(size=(30, 2)), n_draws=20, random_state=0)
+    assert len(hashmix.plot.n_clusters(posterior).patches) >= 1
+    assert len(hashmix.plot.sizes(np.arange(30) % 4).patches) == 4
+    assert len(hashmix.plot.sizes(np.arange(200) % 50).patches) == 0  # a line
+    assert hashmix.plot.co_clustering(posterior, 10).images[0].get_array().shape == (10, 10)
+    assert len(hashmix.plot.moves(posterior).patches) == len(posterior.move_stats)
+
+
 def test_many_rows_are_thinned():
     X = np.random.default_rng(0).normal(size=(500, 2))
     ax = hashmix.plot.clusters(X, np.zeros(500, int), max_points=100)

@@ -6,11 +6,13 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hashmix as hm
 from hashmix.paper import make_documents
 from tests.browser import check_in_browser, needs_browser
+from tests.posterior.partitions import as_posterior
 
 NASTY = "<script>document.title = 'run'</script>"
 
@@ -64,10 +66,52 @@ def test_counts_without_data_and_few_draws(tmp_path):
     posterior = hm.sample(X, "multinomial", n_draws=5, init=y, random_state=0)
     posterior.report(tmp_path / "a.html", X, [f"word{j}" for j in range(50)])
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "words that tell most" in text
+    assert "most telling words" in text
     assert re.search(r'word\d+ <span class="faint">[\d.]+&nbsp;% \([\d.]+&nbsp;–&nbsp;[\d.]+\)</span>, word\d+', text)
     posterior.report(tmp_path / "b.html")
     assert "word1" not in (tmp_path / "b.html").read_text(encoding="utf-8")
+
+
+def test_columns_of_any_kind(tmp_path):
+    """A DataFrame of numbers, blanks and text: means and standard deviations of what holds numbers, no words."""
+    rng = np.random.default_rng(0)
+    draws = np.tile(np.arange(60) % 3, (40, 1)).astype(np.int32)
+    posterior = as_posterior(draws, n_chains=2)
+    X = pd.DataFrame({"height": rng.normal(size=60), "colour": ["red", "blue"] * 30, "age": rng.integers(20, 60, 60)})
+    X.loc[::3, "age"] = np.nan  # every age of the first cluster
+    posterior.report(tmp_path / "a.html", X)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "height" in text
+    assert "<th>age</th>" in text
+    assert "<th>colour</th>" not in text
+    assert "telling words" not in text
+    assert text.count("<img") == 6
+    posterior.report(tmp_path / "b.html", X[["colour"]])
+    assert (tmp_path / "b.html").read_text(encoding="utf-8").count("<img") == 5
+    frame = posterior.clusters(X)
+    assert np.isnan(frame.loc[0, "age_mean"])
+    assert frame.loc[1, "age_mean"] == pytest.approx(X["age"][1::3].mean())
+
+
+def test_chains_that_never_move_are_shown_as_such(tmp_path):
+    posterior = as_posterior(np.repeat([[0, 0, 0, 0], [0, 1, 2, 3]], 50, axis=0).astype(np.int32), n_chains=2)
+    posterior.report(tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "<td>above 100</td>" in text
+    assert "R̂ of the number of clusters is above 100" in text
+
+
+def test_many_columns(tmp_path):
+    """Only the columns in which clusters differ most are shown."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(90) % 3
+    X = rng.normal(size=(90, 12))
+    X[:, 7] += 10.0 * labels
+    X[:5, 7] = np.nan
+    as_posterior(np.tile(labels, (30, 1)).astype(np.int32)).report(tmp_path / "a.html", X)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "column 7" in text
+    assert sum(f"<th>column {j}</th>" in text for j in range(12)) == 8
 
 
 def test_nothing_is_left_when_it_cannot_be_written(sampled, tmp_path):

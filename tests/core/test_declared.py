@@ -36,7 +36,7 @@ def test_repr_shows_the_parameters():
 
 
 def test_repr_has_no_memory_addresses():
-    assert repr(Square(Opaque())) == "Square(radius=Opaque(...))"
+    assert repr(Square(Opaque())) == "Square(radius=<tests.core.test_declared.Opaque object>)"
     assert repr(Square(test_repr_shows_the_parameters)) == f"Square(radius={__name__}.test_repr_shows_the_parameters)"
     assert repr(Square(np.array([1.0, 2.0]))) == "Square(radius=array([1., 2.]))"
     assert repr(Square(Square(1))) == "Square(radius=Square(radius=1))"

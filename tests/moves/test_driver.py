@@ -21,6 +21,7 @@ from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.driver import choose, divide, merge, nothing, sides_of, split, weigh_merge
 from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED
 from hashmix.partition.members import n_clusters
+from hashmix.priors.contract import PriorWeights
 from tests.shared import COMPONENTS, PRIORS, assert_invariant, make_state, name
 
 
@@ -82,13 +83,21 @@ def test_counts_are_consistent(three_blobs):
     assert state.n_clusters == 1 + tally[SPLITS_ACCEPTED] - merged
 
 
+class Eager(hm.priors.PartitionPrior):
+    """A prior so fond of clusters that every split is accepted."""
+
+    start_concentration = 1.0
+
+    def weights(self, n, max_clusters, concentration):
+        return PriorWeights(1e4 * np.arange(max_clusters + 2), 0.0, True)
+
+
 @pytest.mark.parametrize("component", ["multinomial", "bernoulli", "poisson", "gaussian"])
 def test_a_law_outside_the_package_never_runs_out_of_memory(component):
     """The driver checks before every proposal; thousands of accepted splits of counts grow the slots many times."""
     rng = np.random.default_rng(0)
     X = (rng.random((400, 300)) < 0.2).astype(float)
-    prior = hm.priors.DirichletProcess(1e12)  # nearly every split is accepted
-    state = make_state(X if component == "gaussian" else csr_matrix(X), component, prior, np.zeros(400, int))
+    state = make_state(X if component == "gaussian" else csr_matrix(X), component, Eager(), np.zeros(400, int))
     for step in range(20):
         CoinSplit().apply(state, stream(step), 200)
         state.check()
@@ -105,6 +114,13 @@ EXTENSION = """
     from hashmix.moves.allocation import COINS, Allocation
     from hashmix.moves.anchored import Anchored
     from hashmix.moves.anchors import draw_anchors
+    from hashmix.priors.contract import PriorWeights
+
+    class Eager(hm.priors.PartitionPrior):
+        start_concentration = 1.0
+
+        def weights(self, n, max_clusters, concentration):
+            return PriorWeights(1e4 * np.arange(max_clusters + 2), 0.0, True)
 
     class Any2(NamedTuple):
         nothing_more: int
@@ -121,7 +137,7 @@ EXTENSION = """
             return Anchored(Any2(0), Allocation(COINS))
 
     X = csr_matrix((np.random.default_rng(0).random((500, 400)) < 0.3).astype(int))
-    posterior = hm.sample(X, "multinomial", hm.priors.DirichletProcess(1e300), [(Mine(), 2000)], n_draws=5, random_state=0)
+    posterior = hm.sample(X, "multinomial", Eager(), [(Mine(), 2000)], n_draws=5, random_state=0)
     print(posterior.n_clusters[0, -1])
 """
 

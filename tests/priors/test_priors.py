@@ -24,18 +24,18 @@ def test_probabilities_sum_to_one(prior, n):
 
 def test_written_out_for_three_points():
     alpha = 0.7
-    table = hm.priors.DirichletProcess(alpha).table(3, 3, alpha)
+    table = hm.priors.DirichletProcess(alpha).weights(3, 3, alpha)
     assert np.exp(log_prior(table, [3])) == pytest.approx(2 / ((alpha + 1) * (alpha + 2)))
     theta, sigma = 0.4, 0.3
-    table = hm.priors.PitmanYor(theta, sigma).table(3, 3, theta)
+    table = hm.priors.PitmanYor(theta, sigma).weights(3, 3, theta)
     expected = (theta + sigma) * (1 - sigma) / ((theta + 1) * (theta + 2))
     assert np.exp(log_prior(table, [2, 1])) == pytest.approx(expected)
-    assert log_prior(hm.priors.Flat().table(3, 3, np.nan), [2, 1]) == 0.0
+    assert log_prior(hm.priors.Flat().weights(3, 3, np.nan), [2, 1]) == 0.0
 
 
 def test_pitman_yor_without_discount_is_a_dirichlet_process():
-    a = hm.priors.PitmanYor(1.3, 0.0).table(20, 10, 1.3)
-    b = hm.priors.DirichletProcess(1.3).table(20, 10, 1.3)
+    a = hm.priors.PitmanYor(1.3, 0.0).weights(20, 10, 1.3)
+    b = hm.priors.DirichletProcess(1.3).weights(20, 10, 1.3)
     np.testing.assert_allclose(np.diff(a.log_v[1:]), np.diff(b.log_v[1:]))
     assert log_prior(a, [5, 15]) == pytest.approx(log_prior(b, [5, 15]))
 

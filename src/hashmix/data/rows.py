@@ -230,7 +230,9 @@ def summarise_dense(values: np.ndarray) -> ColumnSummary:
             block_mean = offset.sum(axis=0) / m
             offset -= block_mean
             step = block_mean - mean
-            scatter += np.einsum("ij,ij->j", offset, offset) + step * step * (count * m / (count + m))
+            scatter += np.einsum("ij,ij->j", offset, offset)
+            if count:
+                scatter += step * step * (count * m / (count + m))
             count += m
             mean += step * (m / count)
             np.minimum(least, low, out=least)

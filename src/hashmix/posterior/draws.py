@@ -55,7 +55,8 @@ class Posterior(Partitions):
         """Quantities that do not depend on how clusters are numbered, of shape (chain, draw): convergence is judged by them.
 
         Number of clusters, log joint, log likelihood, entropy of the sizes, size of the largest cluster, concentration of the
-        prior, distance to the best draw (variation of information), and the learned hyperparameters of the component.
+        prior, distance to the best draw (variation of information on a million rows, at most), and the learned
+        hyperparameters of the component.
 
         Examples
         --------

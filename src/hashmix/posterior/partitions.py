@@ -81,10 +81,10 @@ class Partitions(Record):
         if key not in self._known:
             if loss == "map":
                 labels = np.asarray(self.labels[self.point_estimate_draw(loss)])
+                self._known[key] = canonical_labels(labels, int(labels.max()) + 1)[0]
             else:
                 draws = self._grouped_draws()
-                labels = point_estimate(draws, self._best_draw(draws, loss), loss == "vi", seed)
-            self._known[key] = canonical_labels(labels.astype(np.int32, copy=False), int(labels.max()) + 1)[0]
+                self._known[key] = point_estimate(draws, self._best_draw(draws, loss), loss == "vi", seed)
         return self._known[key].copy()
 
     def point_estimate_draw(self, loss: str = "vi") -> tuple[int, int]:

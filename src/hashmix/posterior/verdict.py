@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["disagreement", "verdict"]
 
 
-def _in_words(name: str) -> str:
-    """The name of a quantity of :meth:`Posterior.scalars`, for a sentence."""
-    words = {"n_clusters": "number of clusters", "largest_cluster": "size of the largest cluster"}
-    return words.get(name, name.replace("_", " "))
+#: Quantities of :meth:`Posterior.scalars` in words; hyperparameters of the component are called by their names.
+_IN_WORDS = {
+    "n_clusters": "the number of clusters",
+    "log_joint": "the log joint",
+    "log_likelihood": "the log likelihood",
+    "entropy": "the entropy of the cluster sizes",
+    "largest_cluster": "the size of the largest cluster",
+    "concentration": "the concentration",
+    "distance": "the distance to the best draw",
+}
 
 
 def _worst_rhat(posterior: Posterior) -> tuple[str, float]:
@@ -53,7 +59,7 @@ def disagreement(posterior: Posterior) -> str | None:
     name, value = _worst_rhat(posterior)
     if value <= RHAT_LIMIT:
         return None
-    return f"The chains disagree: R̂ of the {_in_words(name)} is {shown_rhat(value)}, the limit is {RHAT_LIMIT}."
+    return f"The chains disagree: R̂ of {_IN_WORDS.get(name, name)} is {shown_rhat(value)}, the limit is {RHAT_LIMIT}."
 
 
 def verdict(posterior: Posterior) -> str:
@@ -78,7 +84,7 @@ def verdict(posterior: Posterior) -> str:
     known = {name: value for name, value in posterior.ess().items() if not np.isnan(value)}
     if known and min(known.values()) < ESS_LIMIT:
         name = min(known, key=lambda each: known[each])
-        few = f"the effective sample size of the {_in_words(name)} is only {known[name]:.0f}"
+        few = f"the effective sample size of {_IN_WORDS.get(name, name)} is only {known[name]:.0f}"
         return f"Nothing speaks against convergence, but {few}: run longer before quoting intervals."
     if posterior.n_chains == 1:
         return "Nothing speaks against convergence, but one chain cannot disagree with itself: run two or more to be sure."

@@ -34,7 +34,7 @@ def top_words(component: Any, model: Any, stats: Any, names: list[str], n_words:
     n_words : int
         Number of words per cluster, at most.
     by : {"probability", "lift"}
-        By lift, only words that are common in the cluster count, if there are any.
+        By lift, only words that are common in the cluster are named, if there are any.
 
     Examples
     --------
@@ -55,12 +55,13 @@ def top_words(component: Any, model: Any, stats: Any, names: list[str], n_words:
         profile, numbers = component.word_profile(model, own)[0], _dense(own)[0]
         size, counts = numbers[0], numbers[-len(profile) :]
         lift = profile / overall
-        order = profile
+        considered = counts > 0
         if by == "lift":
             common = counts >= max(_COMMON_AT_LEAST, _COMMON_PER_ROW * size)
-            order = np.where(common if common.any() else counts > 0, lift, -1.0)
-        best = np.argsort(-order, kind="stable")[:n_words]
-        out.append([Word(names[j], float(profile[j]), float(lift[j])) for j in best if counts[j] > 0])
+            considered = common if common.any() else considered
+        columns = np.flatnonzero(considered)
+        best = columns[np.argsort(-(lift if by == "lift" else profile)[columns], kind="stable")[:n_words]]
+        out.append([Word(names[j], float(profile[j]), float(lift[j])) for j in best])
     return out
 
 
@@ -100,7 +101,7 @@ def representative_rows(component: Any, model: Any, stats: Any, X: Any, labels: 
     >>> model = component.model(X)
     >>> stats = component.statistics(model, X, labels, 2)
     >>> [rows.tolist() for rows in representative_rows(component, model, stats, X, labels, 1)]
-    [[1], [3]]
+    [[2], [3]]
     """
     out = []
     for c in range(stats.shape[0]):

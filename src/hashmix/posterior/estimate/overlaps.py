@@ -168,7 +168,7 @@ def _best_cluster(t, i, values, gains, seen, least_gain):
     n_draws, own, weight = t.lists.shape[1], t.labels[i], t.weights[i]
     alone = values[weight]
     n_seen = 0
-    n_read = 0
+    n_read = np.int64(0)
     for s in range(n_draws):
         r = t.lists[i, s]
         start, length = t.heads[r, START], t.heads[r, LENGTH]
@@ -248,7 +248,7 @@ def varying_loss(t, groups, values, marks, mark):
     total = 0.0
     for c in range(t.counters[NUMBERED]):
         total += t.lists.shape[1] * values[t.sizes[c]]
-    n_read = 0
+    n_read = np.int64(0)
     for i in groups:
         for s in range(t.lists.shape[1]):
             r = t.lists[i, s]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hashmix.partition.members import canonical_labels
 from hashmix.posterior.estimate.groups import group_rows
 from hashmix.posterior.estimate.losses import loss_values, pairwise_losses
 from hashmix.posterior.estimate.search import least_expected_loss
@@ -92,7 +93,9 @@ def best_draw(draws: GroupedDraws, by_information: bool, log_joint: np.ndarray) 
 
 
 def point_estimate(draws: GroupedDraws, best: int, by_information: bool, seed: int) -> np.ndarray:
-    """Labels of the rows, of shape (n_samples,), with the least expected loss that the search finds; it starts from one draw.
+    """The partition of the rows with the least expected loss that the search finds when it starts from one draw.
+
+    Labels are of shape (n_samples,), and numbered in the order of first appearance.
 
     Examples
     --------
@@ -102,4 +105,5 @@ def point_estimate(draws: GroupedDraws, best: int, by_information: bool, seed: i
     >>> point_estimate(draws, 0, True, seed=0).tolist()
     [0, 0, 1, 1]
     """
-    return least_expected_loss(draws.labels, draws.weights, draws.labels[best], by_information, seed)[draws.of_row]
+    labels = least_expected_loss(draws.labels, draws.weights, draws.labels[best], by_information, seed)
+    return canonical_labels(labels[draws.of_row], int(labels.max()) + 1)[0]
