@@ -6,27 +6,17 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
-from hashmix.run.first_states import first_states
 from sklearn.metrics import normalized_mutual_info_score
 
 import hashmix as hm
-from hashmix.components import prepare
-from hashmix.core.rng import chain_keys
-from hashmix.moves import default_prior, resolve_moves
-from hashmix.posterior import Posterior
-from hashmix.priors import resolve_prior
+from hashmix.moves.tally import PROPOSED
+from hashmix.problem import Problem
 from hashmix.run.chain import Chain
-from hashmix.run.starts import check_starts
+from hashmix.run.settings import RunSettings
+from hashmix.run.starts import first_states
 
 #: Rows of the run that compiles.
 FEW = 2000
-
-
-class _Observed(Chain):
-    """A chain that writes no draws."""
-
-    def write_draw(self):
-        pass
 
 
 def trace(
@@ -47,8 +37,8 @@ def trace(
     """Run a chain of n_warmup + n_sweeps sweeps, or shorter: until max_seconds, or until ``stop(entry)`` is true.
 
     Returns lists ``seconds``, ``proposals``, ``log_joint``, ``n_clusters`` and, given y, ``nmi`` (rows with y < 0 left
-    out): first of the start, then one entry a sweep, the last of which max_seconds may have cut short. Seconds and
-    proposals count from the beginning; the Gibbs update of a point is a proposal. Seconds are of checking, hashing, start
+    out): first of the start, then one entry per sweep; max_seconds may cut the last one short. Seconds and
+    proposals count from the beginning; the Gibbs update of a row is a proposal. Seconds are of checking, hashing, start
     and sweeps, not of compiling or observing. ``labels`` are those at the end.
     """
     n = X.shape[0]
@@ -60,13 +50,10 @@ def trace(
     aside = 0.0  # seconds spent observing
     begin = time.perf_counter()
     clock = lambda: time.perf_counter() - begin - aside  # noqa: E731
-    component, X, _ = prepare(component, X, "trace")
-    schedule = resolve_moves(moves)
-    prior = resolve_prior(prior, "trace", default_prior(schedule))
-    keys = chain_keys(seed, 1)
-    starts = check_starts(init, n, 1, "trace")
-    state = first_states(X, component, prior, starts, keys, component.model(X), n_jobs)[0]
-    chain = _Observed(0, keys[0], state, schedule, Posterior.empty(1, 1, 0, [], {}, {}), n_warmup, 1, begin)
+    settings = RunSettings(1, n_warmup, random_state=seed, init=init, n_jobs=n_jobs)
+    problem = Problem.resolve(X, component, prior, moves, settings, "trace")
+    state = first_states(problem.target, problem.starts, problem.keys, n_jobs)[0]
+    chain = Chain(0, problem.keys[0], state, problem.schedule, problem.settings)
 
     scored = None if y is None else np.flatnonzero(np.asarray(y) >= 0)
     out = {name: [] for name in ("seconds", "proposals", "log_joint", "n_clusters") + (() if y is None else ("nmi",))}
@@ -74,7 +61,7 @@ def trace(
     while True:
         entry = {"seconds": clock()}
         paused = time.perf_counter()
-        proposals += int(chain.since_draw[:, 0].sum())
+        proposals += int(chain.since_draw[:, PROPOSED].sum())
         chain.since_draw[:] = 0
         entry |= {
             "proposals": proposals,

@@ -25,11 +25,12 @@ from report import shown, write_picture, write_results
 import hashmix as hm
 from hashmix.components import informative_columns, resolve_component
 from hashmix.core.rng import stream
-from hashmix.core.validation import as_rows
 from hashmix.data.readers import read_table
+from hashmix.data.rows import as_dense
 from hashmix.paper import make_mixture
 from hashmix.paper.measures import reached
 from hashmix.partition.state import State
+from hashmix.partition.target import Target
 
 BASELINES = ["minsm", "lshsm", "sams", "rgsm", "sdds", "split-merge", "gibbs"]
 FIXED = hm.priors.DirichletProcess(1.0)
@@ -41,13 +42,13 @@ def read(path):
     X = read_table(path)[0]
     if Path(path).suffix == ".npz":
         with np.load(path) as file:
-            return X[:, informative_columns(X)], file.get("y")
-    return X[:, informative_columns(X)], None
+            return X[:, informative_columns(as_dense(X))], file.get("y")
+    return X[:, informative_columns(as_dense(X))], None
 
 
 def predictive_ns(X, labels, component):
     """Ns of a predictive in a Gibbs scan, which is where most samplers here spend their time."""
-    state = State(X, component, FIXED, labels)
+    state = State(Target.of(X, component, FIXED), labels)
     gibbs = hm.moves.Gibbs()
     gibbs.compile(state)
     begin = time.perf_counter()
@@ -91,10 +92,10 @@ def main():
     seconds = args.seconds or (10.0 if args.quick else 600.0)
     if args.path:
         X, y = read(args.path)
-        X = as_rows((X - X.mean(axis=0)) / X.std(axis=0) if args.standardise else X)
+        X = as_dense((X - X.mean(axis=0)) / X.std(axis=0) if args.standardise else X).values
     else:
         X, y = make_mixture(*((10_000, 32, 50) if args.quick else (100_000, 32, 500)), seed=0)
-    component = type(resolve_component("auto", X)).from_data(X)
+    component = type(resolve_component("auto", X).component).from_data(X)
     results = {"data": args.path or "mixture", "n": len(X), "D": X.shape[1], "component": type(component).__name__}
     results |= {"true K": None if y is None else len(np.unique(y[y >= 0])), "seconds": seconds, "init": args.init}
     best_of_ours = f"{args.moves}, init auto"

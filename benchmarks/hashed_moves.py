@@ -19,15 +19,18 @@ import numpy as np
 from report import write_results
 
 import hashmix as hm
+from hashmix.components.contract import clear
 from hashmix.core.compiling import borrowed
 from hashmix.core.rng import stream
-from hashmix.moves.allocation import URN, Law, fill_sides, gather, restricted_scan
-from hashmix.moves.anchored import run_anchored
+from hashmix.moves.allocation import URN, Allocation, fill_sides, gather, restricted_scan
+from hashmix.moves.anchored import Anchored
 from hashmix.moves.anchors import SIMILAR, Anchors
-from hashmix.moves.contract import new_counts
+from hashmix.moves.driver import Sides, run_proposals
+from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED, new_tally
 from hashmix.paper import make_mixture
 from hashmix.partition.members import spare
 from hashmix.partition.state import State
+from hashmix.partition.target import Target
 
 
 def worse(labels, k, seed=1):
@@ -41,51 +44,45 @@ def worse(labels, k, seed=1):
     return np.unique(labels, return_inverse=True)[1]
 
 
-def fresh_state(X, component, model, labels):
-    return State(X, component, hm.priors.DirichletProcess(1.0), labels, model=model, key=1)
-
-
 def urn_merges(state, n_proposals, repeats=3):
-    """Seconds of a merge that is evaluated and rejected, without splits; and how many draws were null, per merge."""
-    tables = hm.moves.UrnMerge().tables(state).arrays
-    anchors = Anchors(SIMILAR, 1e-300, tables)
+    """Seconds of a merge that is evaluated and rejected, without splits; and the number of null draws per merge."""
+    law = Anchored(Anchors(SIMILAR, 1e-300, hm.moves.UrnMerge().table_arrays(state)), Allocation(URN))
     least, nulls = np.inf, 0.0
     for r in range(repeats):
-        counts = new_counts()
+        tally = new_tally()
         begin = time.perf_counter()
-        run_anchored(stream(3, r), anchors, Law(URN), state.arrays, state.target, 0, n_proposals, counts)
+        run_proposals(stream(3, r), law, state.arrays, state.target, 0, n_proposals, tally)
         seconds = time.perf_counter() - begin
-        least = min(least, seconds / (counts[0] - counts[1]))
-        nulls = n_proposals / counts[0] - 1.0
+        least = min(least, seconds / (tally[PROPOSED] - tally[ACCEPTED]))
+        nulls = n_proposals / tally[PROPOSED] - 1.0
     return least, nulls
 
 
 @numba.njit(nogil=True)
 def scan_cluster(rng, arrays, target, slot):
-    """One restricted scan of a cluster's points, from coins dealt before the clock starts."""
+    """One restricted scan of a cluster's rows, from sides that were dealt before the clock starts."""
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
-    a, b = spare(arrays.partition, 1), spare(arrays.partition, 0)
     m = gather(arrays, slot, slot, -1, -1)
-    return restricted_scan(rng, arrays, target, 0, a, b, m, False)
+    sides = Sides(0, -1, spare(arrays.partition, 1), spare(arrays.partition, 0), m)
+    return restricted_scan(rng, arrays, target, sides, False)
 
 
 @numba.njit(nogil=True)
 def deal(arrays, target, slot):
     arrays, target = borrowed(arrays), borrowed(target)
-    a, b = spare(arrays.partition, 1), spare(arrays.partition, 0)
     m = gather(arrays, slot, slot, -1, -1)
     for j in range(m):
         arrays.scratch.sides[j] = j % 2
-    for slot in (a, b):
-        arrays.slots.sizes[slot] = 0
-        arrays.slots.stats[slot] = 0.0
-    fill_sides(arrays, target, a, b, m)
+    sides = Sides(0, -1, spare(arrays.partition, 1), spare(arrays.partition, 0), m)
+    clear(target.model, arrays.slots, sides.a)
+    clear(target.model, arrays.slots, sides.b)
+    fill_sides(arrays, target, sides)
 
 
 def scans_and_bucket_splits(state, n_splits):
     """Seconds a point of one restricted scan, and of a rejected bucket-launched split, of the same clusters, both warm."""
     move = hm.moves.BucketSplit()
-    counts = new_counts()
+    counts = new_tally()
     p = state.partition
 
     def split(step):
@@ -97,13 +94,13 @@ def scans_and_bucket_splits(state, n_splits):
     call = least_seconds(lambda: move.run_units(stream(0), state, 0, 0, counts))
     split_time = scan_time = 0.0
     points = step = 0
-    while counts[2] < 2 * n_splits:
+    while counts[SPLITS_PROPOSED] < 2 * n_splits:
         step += 1
         before = counts.copy()
         split(step)
-        if counts[2] == before[2] or counts[1] > before[1]:
+        if counts[SPLITS_PROPOSED] == before[SPLITS_PROPOSED] or counts[ACCEPTED] > before[ACCEPTED]:
             continue  # no split, or an accepted one
-        slot = p.labels[state.scratch.points[0]]  # the cluster that was to be split
+        slot = p.labels[state.scratch.rows[0]]  # the cluster that was to be split
         points += int(p.sizes[slot])
         # The same proposal again, its rows in the cache.
         split_time += timed(lambda: split(step)) - call  # noqa: B023
@@ -125,7 +122,7 @@ def least_seconds(run, repeats=50):
 def halves(move, state, seconds):
     """Acceptance and mean microseconds of splits and of merges: least squares over batches of proposals."""
     batch = {"PublishedMinSM": 200, "PublishedLSHSM": 1}.get(move.name, 25)  # 200 share their centres
-    counts = new_counts()
+    counts = new_tally()
     move.run_units(stream(9), state, 0, 1, counts)
     counts[:] = 0
     call = least_seconds(lambda: move.run_units(stream(9), state, 0, 0, counts))
@@ -136,10 +133,12 @@ def halves(move, state, seconds):
         state.ensure_spare()
         before = counts.copy()
         spent.append(timed(lambda: move.run_units(stream(7, len(spent)), state, 0, batch, counts)) - call)
-        proposed, _, splits, *_ = counts - before
+        more = counts - before
+        proposed, splits = more[PROPOSED], more[SPLITS_PROPOSED]
         made.append([splits, proposed - splits])
     split, merge = np.linalg.lstsq(np.array(made), np.array(spent), rcond=None)[0]
-    proposed, accepted, splits, splits_accepted, _ = counts.tolist()
+    proposed, accepted = counts[PROPOSED].item(), counts[ACCEPTED].item()
+    splits, splits_accepted = counts[SPLITS_PROPOSED].item(), counts[SPLITS_ACCEPTED].item()
     return {
         "splits": splits,
         "split accepted": splits_accepted / max(1, splits),
@@ -159,19 +158,19 @@ def main():
     n, d, k = (10_000 if quick else 100_000), 64, 100
     seconds = 1.0 if quick else 10.0
     X, labels = make_mixture(n, d, k)
-    component = hm.components.resolve_component("gaussian", X)
-    model = component.model(X)
+    component = hm.components.resolve_component("gaussian", X).component
+    target = Target.of(X, component, hm.priors.DirichletProcess(1.0))
     results = {"n": n, "D": d, "K": k}
 
-    state = fresh_state(X, component, model, labels)
+    state = State(target, labels, key=1)
     urn_merges(state, 100, 1)
     merge, nulls = urn_merges(state, 20_000 if quick else 200_000)
     scan, split = scans_and_bucket_splits(state, 50 if quick else 300)
     results["targets"] = {
         "urn merge, evaluated and rejected, us, its null draws included (target 5)": merge * 1e6,
         "null draws per merge": nulls,
-        "restricted scan, ns a point": scan * 1e9,
-        "bucket-launched split, ns a point": split * 1e9,
+        "restricted scan, ns per row": scan * 1e9,
+        "bucket-launched split, ns per row": split * 1e9,
         "split / scan (target 1.5)": split / scan,
     }
     for what, value in results["targets"].items():
@@ -197,7 +196,7 @@ def main():
     for start, begin in (("true partition", labels), ("worse partition", worse(labels, k))):
         print(f"\n{start:24s}" + "".join(f"{column:>18s}" for column in columns))
         for name, move in moves.items():
-            entry = halves(move, fresh_state(X, component, model, begin), seconds)
+            entry = halves(move, State(target, begin, key=1), seconds)
             results[f"{start}, {name}"] = entry
             print(f"{name:24s}" + "".join(f"{entry[column]:18.4g}" for column in columns), flush=True)
     write_results("hashed_moves", results)

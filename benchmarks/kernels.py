@@ -20,8 +20,12 @@ import hashmix as hm
 from hashmix.components.contract import clear
 from hashmix.core.compiling import borrowed
 from hashmix.core.rng import stream
+from hashmix.data.rows import as_dense
 from hashmix.moves.allocation import fill_sides, restricted_scan, toss_coins
+from hashmix.moves.driver import Sides
+from hashmix.partition.members import spare
 from hashmix.partition.state import State
+from hashmix.partition.target import Target
 
 
 @numba.njit(nogil=True, error_model="numpy")
@@ -59,25 +63,27 @@ def naive_scan(X, sides, n, s, q, kappa, shape, mean, rate, uniforms):
 
 
 @numba.njit(nogil=True)
-def deal(rng, arrays, target, a, b, n):
+def deal(rng, arrays, target, n):
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
+    a, b = spare(arrays.partition, 1), spare(arrays.partition, 0)
     clear(target.model, arrays.slots, a)
     clear(target.model, arrays.slots, b)
     toss_coins(rng, arrays, n)
-    fill_sides(arrays, target, a, b, n)
+    fill_sides(arrays, target, Sides(0, -1, a, b, n))
 
 
 @numba.njit(nogil=True)
-def scan(rng, arrays, target, a, b, n):
+def scan(rng, arrays, target, n):
     rng, arrays, target = borrowed(rng), borrowed(arrays), borrowed(target)
-    return restricted_scan(rng, arrays, target, 0, a, b, n, False)
+    sides = Sides(0, -1, spare(arrays.partition, 1), spare(arrays.partition, 0), n)
+    return restricted_scan(rng, arrays, target, sides, False)
 
 
 def two_clusters(n, d, dtype):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     X[rng.permutation(n)[: n // 2]] += 8.0 / np.sqrt(d)
-    return hm.validation.as_rows(X.astype(dtype))
+    return as_dense(X.astype(dtype)).values
 
 
 def least(repeats, run):
@@ -92,23 +98,22 @@ def least(repeats, run):
 def scans(n, d, repeats, dtype=np.float64, family="gaussian"):
     """Seconds of a converged restricted scan over n rows, in sequential and in random order."""
     X = two_clusters(n, d, dtype)
-    state = State(X, hm.components.resolve_component(family, X), hm.priors.DirichletProcess(1.0), np.zeros(n, int))
-    free, top = state.partition.free, state.partition.counters[1]
-    a, b = free[top - 2], free[top - 1]
+    component = hm.components.resolve_component(family, X).component
+    state = State(Target.of(X, component, hm.priors.DirichletProcess(1.0)), np.zeros(n, int))
     result = {}
     for order in ("sequential", "random"):
         points = np.arange(n) if order == "sequential" else np.random.default_rng(1).permutation(n)
-        state.scratch.points[:] = points
-        deal(stream(0), state.arrays, state.target, a, b, n)
+        state.scratch.rows[:] = points
+        deal(stream(0), state.arrays, state.target, n)
         for r in range(3):
-            scan(stream(1, r), state.arrays, state.target, a, b, n)
-        result[order] = least(repeats, lambda r: scan(stream(2, r), state.arrays, state.target, a, b, n))
+            scan(stream(1, r), state.arrays, state.target, n)
+        result[order] = least(repeats, lambda r: scan(stream(2, r), state.arrays, state.target, n))
     return result
 
 
 def naive(n, d, repeats):
     X = two_clusters(n, d, np.float64)
-    component = hm.components.resolve_component("gaussian", X)
+    component = hm.components.resolve_component("gaussian", X).component
     rng = np.random.default_rng(2)
     sides = rng.integers(0, 2, n).astype(np.int8)
     counts = np.bincount(sides, minlength=2).astype(np.int64)
@@ -124,18 +129,19 @@ def moves(family, d, n):
     """Ns of a predictive in a Gibbs scan over 20 clusters, and of a point in a proposed split, by SAMS and RGSM."""
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 20, n)
-    X = hm.validation.as_rows(rng.normal(size=(20, d))[labels] * 6 / np.sqrt(d) + rng.normal(size=(n, d)))
-    state = State(X, hm.components.resolve_component(family, X), hm.priors.DirichletProcess(1.0), labels)
+    X = rng.normal(size=(20, d))[labels] * 6 / np.sqrt(d) + rng.normal(size=(n, d))
+    target = Target.of(X, hm.components.resolve_component(family, X).component, hm.priors.DirichletProcess(1.0))
+    state = State(target, labels)
     out = {}
     hm.moves.Gibbs().apply(state, stream(0))
     begin = time.perf_counter()
     hm.moves.Gibbs().apply(state, stream(1))
-    out["Gibbs, ns a predictive"] = (time.perf_counter() - begin) / (n * (state.n_clusters + 1)) * 1e9
+    out["Gibbs, ns per predictive"] = (time.perf_counter() - begin) / (n * (state.n_clusters + 1)) * 1e9
     # Splits of one cluster of all rows, which is what both cost; rejected or not, the state is rebuilt each time.
-    for name, move in (("SAMS, ns a point", hm.moves.SAMS()), ("RGSM(5), ns a point", hm.moves.RGSM(5))):
+    for name, move in (("SAMS, ns per row", hm.moves.SAMS()), ("RGSM(5), ns per row", hm.moves.RGSM(5))):
         times = []
         for r in range(4):
-            state = State(X, state.component, hm.priors.DirichletProcess(1.0), np.zeros(n, int), model=state.model)
+            state = State(target, np.zeros(n, int))
             begin = time.perf_counter()
             move.apply(state, stream(2, r))
             times.append(time.perf_counter() - begin)
@@ -152,7 +158,7 @@ def main():
 
     ours, slow = scans(n, 64, 5), naive(n, 64, 2)
     single = scans(n, 64, 5, dtype=np.float32)
-    results["restricted scan, D = 64, diagonal, ns a point"] = {
+    results["restricted scan, D = 64, diagonal, ns per row"] = {
         "naive (Student-t per column)": slow / n * 1e9,
         "ours, sequential order": ours["sequential"] / n * 1e9,
         "ours, random order": ours["random"] / n * 1e9,
@@ -164,7 +170,7 @@ def main():
         for d in (8, 32, 64):
             rows = n if family == "gaussian" else n // 10
             cost = scans(rows, d, 3, family=family)
-            entry = {f"restricted scan, {order}, ns a point": seconds / rows * 1e9 for order, seconds in cost.items()}
+            entry = {f"restricted scan, {order}, ns per row": seconds / rows * 1e9 for order, seconds in cost.items()}
             results[f"{family}, D = {d}"] = entry | moves(family, d, rows // 2)
     for name, entry in results.items():
         if isinstance(entry, dict):

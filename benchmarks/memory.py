@@ -29,7 +29,7 @@ labels = np.arange(n, dtype=np.int32) % 10
 X = rng.standard_normal((n, d), dtype=dtype)
 X += (labels * 8)[:, None].astype(dtype)
 small = np.ascontiguousarray(X[:1000])
-component = hm.components.resolve_component(family, small)
+component = hm.components.resolve_component(family, small).component
 schedule = [(hm.moves.SAMS(), 20), (hm.moves.RGSM(1, launch="nearest"), 20), (hm.moves.Gibbs(), 1)]
 hm.sample(small, component, moves=schedule, n_draws=1)  # kernels loaded
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -26,7 +26,7 @@ FACTORS = [0.01, 0.1, 1.0, 10.0, 100.0]
 
 
 def clusters(X, factor, learn, n_warmup):
-    component = copy(resolve_component("auto", X))
+    component = copy(resolve_component("auto", X).component)
     name = getattr(component, "scale_name", "concentration")
     setattr(component, name, factor * getattr(component, name))
     component.learn = learn

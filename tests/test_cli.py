@@ -56,7 +56,7 @@ def test_report(table, capsys, tmp_path):
     (tmp_path / "blobs.csv").rename(tmp_path / "moved.csv")
     capsys.readouterr()
     assert main(["report", "run"]) == 0
-    assert "a report without the data" in capsys.readouterr().err
+    assert "the report is written without the data" in capsys.readouterr().err
     assert main(["resume", "run"]) == 2
     assert "There is no file" in capsys.readouterr().err
     np.savetxt("blobs.csv", np.ones((60, 2)), delimiter=",", header="metres,dollars", comments="")
@@ -90,7 +90,7 @@ def test_errors_are_one_sentence(table, capsys, tmp_path, arguments, sentence):
 def test_not_finite_values_name_their_place(table, capsys, tmp_path):
     (tmp_path / "holes.csv").write_text("u,v\n1,2\nnan,3\n2,2\n")
     assert main(["fit", "holes.csv"]) == 2
-    assert "Got nan in row 1, column 0 instead" in capsys.readouterr().err
+    assert "Got NaN in row 1, column 0 instead" in capsys.readouterr().err
 
 
 def test_version_and_help(capsys):

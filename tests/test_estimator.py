@@ -111,7 +111,7 @@ def test_warns_when_chains_disagree():
     """Two chains that never move, from different starts, disagree as much as chains can."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     settings = {"moves": [(hm.moves.RandomSplitMerge(), 0.3)], "n_draws": 50, "n_warmup": 0, "n_chains": 2, "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match=r"The chains disagree \(R̂ above 1.1: .* Raise n_warmup"):
+    with pytest.warns(ConvergenceWarning, match=r"The chains disagree: R̂ of .* the limit is 1.1. Raise n_warmup"):
         hm.SplitMergeMixture(init=["single", "singletons"], **settings).fit(X)
 
 
@@ -128,7 +128,7 @@ def test_predictions_averaged_over_draws():
     for place in np.linspace(0, 29, 10).round().astype(int):
         labels = model.posterior_.labels[0, place]
         learned = {name: values[0, place] for name, values in model.posterior_.hyperparameters.items()}
-        component = model._base.with_hyperparameters(learned)
+        component = model._target.component.with_hyperparameters(learned)
         fixed = component.model(X)
         sizes = np.bincount(labels)
         log_p = component.log_predictives(fixed, component.statistics(fixed, X, labels, len(sizes)), new)

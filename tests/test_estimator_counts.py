@@ -88,7 +88,7 @@ def test_bad_questions(call, sentence, documents, fitted):
 
 def test_words_are_for_counts(three_blobs):
     model = hm.SplitMergeMixture(random_state=0, n_draws=2, n_warmup=2).fit(three_blobs[0])
-    with pytest.raises(ValueError, match="top_words is for counts"):
+    with pytest.raises(ValueError, match="top_words needs a component with words"):
         model.top_words()
 
 
@@ -122,10 +122,10 @@ def test_any_sparse_matrix():
 
 def test_nothing_is_copied_that_is_right():
     X = scipy.sparse.csr_matrix(GOOD.astype(np.uint8))
-    rows = as_counts(X, "sample")
+    rows = as_counts(X, "sample").arrays
     assert np.shares_memory(rows.columns, X.indices)
     assert np.shares_memory(rows.values, X.data)
-    assert as_counts(GOOD * 200, "sample").values.dtype == np.int32
+    assert as_counts(GOOD * 200, "sample").arrays.values.dtype == np.int32
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_nothing_is_copied_that_is_right():
         (GOOD * 0.5, "poisson", r"of counts .* Got 0.5 in row 0, column 0"),
         (scipy.sparse.csr_matrix(GOOD * 0.5), "auto", r"takes sparse matrices, .* Got 0.5 in row 0, column 0"),
         (GOOD, "bernoulli", r"of 0 and 1 only. Got 2 in row 0, column 2"),
-        (np.where(GOOD == 3, np.nan, GOOD), "multinomial", r"Got nan in row 1, column 1"),
+        (np.where(GOOD == 3, np.nan, GOOD), "multinomial", r"Got NaN in row 1, column 1"),
         (np.where(GOOD == 3, np.inf, GOOD), "multinomial", r"Got inf in row 1, column 1"),
         (np.full((2, 2), 2**31), "poisson", r"less than 2\^31"),
         (scipy.sparse.csr_matrix((0, 3)), "multinomial", "at least one row and one column"),

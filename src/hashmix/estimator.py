@@ -196,8 +196,9 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         # The values of columns that were left out, which are the same in every row.
         self._template = None if self._target.rows.is_sparse else X[0].astype(np.float64)
         self._set_parameters()
-        if (problem_found := disagreement(self.posterior_)) is not None:
-            warnings.warn(problem_found, ConvergenceWarning, stacklevel=2)
+        if (found := disagreement(self.posterior_)) is not None:
+            advice = "Raise n_warmup or n_draws, and compare posterior_.n_clusters between chains."
+            warnings.warn(f"{found} {advice}", ConvergenceWarning, stacklevel=2)
         return self
 
     def _set_estimate(self) -> None:

@@ -1,4 +1,4 @@
-"""Count components: textbook formulas, kernels against array code, the table of words, learned hyperparameters."""
+"""Count components: textbook formulas, kernels against array code, the slots of words, learned hyperparameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from scipy.sparse import csr_matrix
 from scipy.special import betaln, gammaln
 
 import hashmix as hm
-from hashmix.components import beta_bernoulli, dirichlet_multinomial, gamma_poisson
 from hashmix.components.contract import (
     add,
     clear,
@@ -26,7 +25,9 @@ from hashmix.components.contract import (
     take,
     unite,
 )
-from hashmix.components.counts.word_slots import WordSlots, change_count, count_of, leave_block, make_room
+from hashmix.components.counts import bernoulli, multinomial, poisson
+from hashmix.components.counts.word_slots import WordSlots, change_count, count_of, leave_block, reserve
+from hashmix.core.rng import stream
 from tests.shared import make_state, name
 
 D = 6
@@ -76,131 +77,131 @@ def test_array_code_is_the_textbooks(component, n):
 
 
 @numba.njit
-def _add_rows(model, table, X, slot, begin, end):
-    clear(model, table, slot)
+def _add_rows(model, slots, X, slot, begin, end):
+    clear(model, slots, slot)
     for i in range(begin, end):
-        add(model, table, slot, load(model, table, X, i))
+        add(model, slots, slot, load(model, slots, X, i))
 
 
 @numba.njit
-def _collect_rows(model, table, X, slot, begin, end):
-    clear(model, table, slot)
+def _collect_rows(model, slots, X, slot, begin, end):
+    clear(model, slots, slot)
     for i in range(begin, end):
-        collect(model, table, slot, load(model, table, X, i))
-    derive(model, table, slot)
+        collect(model, slots, slot, load(model, slots, X, i))
+    derive(model, slots, slot)
 
 
 @numba.njit
-def _ask(model, table, X, slot, i, what):
-    row = load(model, table, X, i)
+def _ask(model, slots, X, slot, i, what):
+    row = load(model, slots, X, i)
     if what == 0:
-        return log_predictive(model, table, slot, row)
+        return log_predictive(model, slots, slot, row)
     if what == 1:
-        return log_predictive_without(model, table, slot, row)
+        return log_predictive_without(model, slots, slot, row)
     if what == 2:
-        remove(model, table, slot, row)
-    return log_marginal(model, table, slot)
+        remove(model, slots, slot, row)
+    return log_marginal(model, slots, slot)
 
 
 @numba.njit
-def _union(model, table, a, b, room):
-    log_m = log_union(model, table, a, b, room)
-    both = log_m, log_marginal(model, table, room)
-    unite(model, table, a, b, room)
+def _union(model, slots, a, b, into):
+    log_m = log_union(model, slots, a, b, into)
+    both = log_m, log_marginal(model, slots, into)
+    unite(model, slots, a, b, into)
     return both
 
 
 @numba.njit
-def _difference(model, table, whole, part, room):
-    log_m = log_difference(model, table, whole, part, room)
-    both = log_m, log_marginal(model, table, room)
-    separate(model, table, whole, part, room)
+def _difference(model, slots, whole, part, into):
+    log_m = log_difference(model, slots, whole, part, into)
+    both = log_m, log_marginal(model, slots, into)
+    separate(model, slots, whole, part, into)
     return both
 
 
 @numba.njit
-def _take(model, table, source, into):
-    take(model, table, source, into)
+def _take(model, slots, source, into):
+    take(model, slots, source, into)
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
 @pytest.mark.parametrize("most", [5, 700])
 def test_kernels_agree_with_array_code(component, most):
     X = counts(component, 60, most=most)
-    rows, model = component.rows(X), component.model(X)
-    table = component.table(model, 5)._replace(entries=np.empty((100_000, 2), np.int32))
+    rows, model = component.rows(X).arrays, component.model(X)
+    slots = component.slots(model, 5)._replace(entries=np.empty((100_000, 2), np.int32))
     n = 45
 
     def expected(chosen):
         return component.log_marginals(model, component.statistics(model, X[chosen], np.zeros(len(chosen), int), 1))[0]
 
-    _add_rows(model, table, rows, 0, 0, n)
-    _collect_rows(model, table, rows, 1, 0, n)
-    assert _ask(model, table, rows, 0, 0, 3) == pytest.approx(expected(range(n)), rel=1e-11)
-    assert _ask(model, table, rows, 1, 0, 3) == pytest.approx(expected(range(n)), rel=1e-11)
+    _add_rows(model, slots, rows, 0, 0, n)
+    _collect_rows(model, slots, rows, 1, 0, n)
+    assert _ask(model, slots, rows, 0, 0, 3) == pytest.approx(expected(range(n)), rel=1e-11)
+    assert _ask(model, slots, rows, 1, 0, 3) == pytest.approx(expected(range(n)), rel=1e-11)
     for i in (0, 20, 50):
         joined = expected([*range(n), i]) - expected(range(n))
-        assert _ask(model, table, rows, 0, i, 0) == pytest.approx(joined, rel=1e-9, abs=1e-9)
+        assert _ask(model, slots, rows, 0, i, 0) == pytest.approx(joined, rel=1e-9, abs=1e-9)
     for i in (0, 22, 30):
         left = [j for j in range(n) if j != i]
-        assert _ask(model, table, rows, 0, i, 1) == pytest.approx(expected(range(n)) - expected(left), rel=1e-9, abs=1e-9)
+        assert _ask(model, slots, rows, 0, i, 1) == pytest.approx(expected(range(n)) - expected(left), rel=1e-9, abs=1e-9)
     left = [j for j in range(n) if j != 0]
-    assert _ask(model, table, rows, 0, 0, 2) == pytest.approx(expected(left), rel=1e-10)
-    assert _ask(model, table, rows, 0, 0, 0) == pytest.approx(expected(range(n)) - expected(left), rel=1e-9)
-    _add_rows(model, table, rows, 2, n, 60)
+    assert _ask(model, slots, rows, 0, 0, 2) == pytest.approx(expected(left), rel=1e-10)
+    assert _ask(model, slots, rows, 0, 0, 0) == pytest.approx(expected(range(n)) - expected(left), rel=1e-9)
+    _add_rows(model, slots, rows, 2, n, 60)
     union = [*left, *range(n, 60)]
-    assert _union(model, table, 0, 2, 3) == pytest.approx((expected(union), expected(union)), rel=1e-11)
-    assert _ask(model, table, rows, 0, 0, 3) == pytest.approx(expected(union), rel=1e-11)
+    assert _union(model, slots, 0, 2, 3) == pytest.approx((expected(union), expected(union)), rel=1e-11)
+    assert _ask(model, slots, rows, 0, 0, 3) == pytest.approx(expected(union), rel=1e-11)
     joined = expected([*union, 0]) - expected(union)
-    assert _ask(model, table, rows, 0, 0, 0) == pytest.approx(joined, rel=1e-9)
-    _take(model, table, 0, 4)
-    assert _ask(model, table, rows, 4, 0, 0) == pytest.approx(joined, rel=1e-9)
-    _collect_rows(model, table, rows, 1, 10, 35)
+    assert _ask(model, slots, rows, 0, 0, 0) == pytest.approx(joined, rel=1e-9)
+    _take(model, slots, 0, 4)
+    assert _ask(model, slots, rows, 4, 0, 0) == pytest.approx(joined, rel=1e-9)
+    _collect_rows(model, slots, rows, 1, 10, 35)
     rest = [i for i in union if not 10 <= i < 35]
-    assert _difference(model, table, 4, 1, 3) == pytest.approx((expected(rest), expected(rest)), rel=1e-10)
-    assert _ask(model, table, rows, 4, 0, 3) == pytest.approx(expected(rest), rel=1e-10)
-    assert _ask(model, table, rows, 4, 0, 0) == pytest.approx(expected([*rest, 0]) - expected(rest), rel=1e-9)
-    assert table.sizes[4] == len(rest)
+    assert _difference(model, slots, 4, 1, 3) == pytest.approx((expected(rest), expected(rest)), rel=1e-10)
+    assert _ask(model, slots, rows, 4, 0, 3) == pytest.approx(expected(rest), rel=1e-10)
+    assert _ask(model, slots, rows, 4, 0, 0) == pytest.approx(expected([*rest, 0]) - expected(rest), rel=1e-9)
+    assert slots.sizes[4] == len(rest)
 
 
 @numba.njit
-def _change(table, slot, words, by):
-    make_room(table, slot, len(words))
+def _change(slots, slot, words, by):
+    reserve(slots, slot, len(words))
     for k in range(len(words)):
-        change_count(table, slot, words[k], by[k])
+        change_count(slots, slot, words[k], by[k])
 
 
 @numba.njit
-def _counts(table, slot, words):
-    return np.array([count_of(table, slot, word) for word in words])
+def _counts(slots, slot, words):
+    return np.array([count_of(slots, slot, word) for word in words])
 
 
 @numba.njit
-def _leave(table, slot):
-    leave_block(table, slot)
+def _leave(slots, slot):
+    leave_block(slots, slot)
 
 
-def test_table_of_words_is_a_table_of_words():
+def test_word_slots_hold_the_words_of_a_matrix():
     """Random changes against a matrix, with slots that come and go and a pool that is moved."""
     rng = np.random.default_rng(0)
-    table, matrix = WordSlots.empty(8), np.zeros((8, 3000), np.int64)
+    slots, matrix = WordSlots.empty(8), np.zeros((8, 3000), np.int64)
     for step in range(2000):
-        if table.full:
-            table = table.roomier()
+        if slots.full:
+            slots = slots.enlarged()
         slot = int(rng.integers(8))
         if rng.random() < 0.02:
-            _leave(table, slot)
+            _leave(slots, slot)
             matrix[slot] = 0
             continue
         words = rng.choice(3000, int(rng.integers(1, 60)), replace=False).astype(np.int32)
         by = rng.integers(0, 3, len(words)) if rng.random() < 0.6 else -np.minimum(matrix[slot, words], 2)
-        _change(table, slot, words, by)
+        _change(slots, slot, words, by)
         matrix[slot, words] += by
         if step % 100 == 0:
-            table = table.grown(8).roomier()
+            slots = slots.grown(8).enlarged()
             for s in range(8):
-                np.testing.assert_array_equal(_counts(table, s, np.arange(3000, dtype=np.int32)), matrix[s])
-    assert len(table.entries) < 400_000
+                np.testing.assert_array_equal(_counts(slots, s, np.arange(3000, dtype=np.int32)), matrix[s])
+    assert len(slots.entries) < 400_000
 
 
 def test_memory_follows_the_words_clusters_have():
@@ -230,9 +231,9 @@ def with_values(component, values):
 
 
 GRIDS = {
-    "multinomial": {"concentration": (0.1, dirichlet_multinomial.MOST)},
-    "poisson": {"shape": (gamma_poisson.LEAST, gamma_poisson.MOST), "rate": (gamma_poisson.LEAST, gamma_poisson.MOST)},
-    "bernoulli": {"alpha": (beta_bernoulli.LEAST, beta_bernoulli.MOST), "beta": (beta_bernoulli.LEAST, beta_bernoulli.MOST)},
+    "multinomial": {"concentration": (0.1, multinomial.MOST)},
+    "poisson": {"shape": (poisson.LEAST, poisson.MOST), "rate": (poisson.LEAST, poisson.MOST)},
+    "bernoulli": {"alpha": (bernoulli.LEAST, bernoulli.MOST), "beta": (bernoulli.LEAST, bernoulli.MOST)},
 }
 
 
@@ -242,7 +243,7 @@ def test_updates_follow_the_posterior_on_a_grid(kind, seed):
     component = learning(kind)
     X = np.random.default_rng(5).negative_binomial(0.8, 0.4, (8, D))
     X = (X > 0).astype(int) if kind == "bernoulli" else X
-    unit = (1.0 / gamma_poisson._mean_entry(component.rows(X))) if kind == "poisson" else 1.0
+    unit = (1.0 / poisson._mean_entry(component.rows(X))) if kind == "poisson" else 1.0
     axes = []
     for k, bounds in enumerate(GRIDS[kind].values()):
         low, high = np.log(bounds) + (np.log(unit) if k == 1 else 0.0)
@@ -275,9 +276,9 @@ def test_updates_follow_the_posterior_on_a_grid(kind, seed):
 def test_joint_law(kind, seed, monkeypatch):
     """Geweke: (hyperparameters, partition, data) drawn jointly, and by sweeps of the lss moves and updates."""
     low, high = 0.1, 5.0  # wider bounds would make for counts beyond all bounds
-    for module in (gamma_poisson, beta_bernoulli, dirichlet_multinomial):
+    for module in (poisson, bernoulli, multinomial):
         monkeypatch.setattr(module, "MOST", high)
-        if module is not dirichlet_multinomial:
+        if module is not multinomial:
             monkeypatch.setattr(module, "LEAST", low)
     rng = np.random.default_rng([seed, 7])
     component, n = learning(kind), 6
@@ -287,7 +288,7 @@ def test_joint_law(kind, seed, monkeypatch):
     learner = component.learner(unit, seen)
     moves = [move for move, _ in hm.moves.resolve_moves("lss")]
     prior = hm.priors.DirichletProcess(1.0)
-    scale = 1.0 / gamma_poisson._mean_entry(component.rows(seen)) if kind == "poisson" else 1.0
+    scale = 1.0 / poisson._mean_entry(component.rows(seen)) if kind == "poisson" else 1.0
 
     def hyperparameters():
         values = {}
@@ -322,7 +323,7 @@ def test_joint_law(kind, seed, monkeypatch):
         X = rows(model, labels)
         state = make_state(X, component, prior, labels, model=model, key=step)
         for m, move in enumerate(moves):
-            move.apply(state, hm.rng.stream(seed, step, m), 2)
+            move.apply(state, stream(seed, step, m), 2)
         model = learner(state.model, state.slots, state.partition.active[: state.n_clusters], rng)
         labels = state.labels()
         backward.append(summary(model, labels, X))

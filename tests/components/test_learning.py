@@ -8,6 +8,7 @@ from scipy.stats import gamma, kstest
 
 import hashmix as hm
 from hashmix.components.gaussian.learning import Hyperprior, learn, slice_within
+from hashmix.core.rng import stream
 from tests.shared import make_state, name
 
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2], [2.5, -0.5], [2.2, 0.1]])
@@ -99,7 +100,7 @@ def test_joint_law(component, seed):
         X = rows(model, labels)
         state = make_state(X, component, prior, labels, model=model, key=step)
         for m, move in enumerate(moves):
-            move.apply(state, hm.rng.stream(seed, step, m), 2)
+            move.apply(state, stream(seed, step, m), 2)
         model = learn(component, state.model, VAGUE, state.slots.statistics(state.partition.active[: state.n_clusters]), rng)
         labels = state.labels()
         backward.append(summary(model, labels, X))
@@ -127,7 +128,7 @@ def test_learned_values_are_recorded_and_used(component, three_blobs):
 
 def test_strings_learn_and_objects_do_not(three_blobs):
     X, _ = three_blobs
-    assert hm.components.resolve_component("auto", X).learn
+    assert hm.components.resolve_component("auto", X).component.learn
     assert not hm.components.DiagonalGaussian.from_data(X).learn
     assert hm.sample(X, hm.components.DiagonalGaussian.from_data(X), n_draws=1).hyperparameters == {}
 

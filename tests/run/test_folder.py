@@ -13,8 +13,8 @@ import pytest
 
 import hashmix as hm
 from hashmix.paper import make_documents
-from tests.truth.no_data import NoData
 from hashmix.run import folder as runs
+from tests.truth.no_data import NoData
 
 
 def rows(n=300):
