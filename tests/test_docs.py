@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hashmix as hm
-from hashmix.data.readers import READERS
+from hashmix.moves.hashed.hashed_gibbs import OPENING, STRAY
 
 DOCS = Path(__file__).parent.parent / "docs"
 EXTENDING = re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -49,4 +51,45 @@ def test_the_readme_names_all_choices():
         for name in registry.names:
             maker = registry[name]
             assert f'"{name}"' in text or f"`{maker.__name__}`" in text, name
-    assert READERS.names
+
+
+def files_called(work):
+    """The files of the package whose functions are called, in the order of their first call; core is left out."""
+    root = Path(hm.__file__).parent
+    seen: dict[str, None] = {}
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and root in path.parents and frame.f_code.co_name not in ("<module>", "<lambda>"):
+            inside = path.relative_to(root).as_posix()
+            if not inside.startswith("core/") and inside != "__init__.py":
+                seen.setdefault(inside)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+    return list(seen)
+
+
+def test_how_it_works_lists_the_calls_of_fit_in_their_order():
+    page = (DOCS / "how_it_works.md").read_text(encoding="utf-8")
+    walk = page.split("<!-- walk -->")[1]
+    listed = re.findall(r"^\d+\. `([\w/.]+\.py)` `([\w.]+)`", walk, re.MULTILINE)
+    X = np.random.default_rng(0).normal(size=(90, 3)) + np.repeat([[-6.0], [0.0], [6.0]], 30, axis=0)
+    model = hm.SplitMergeMixture(n_draws=30, n_warmup=20, random_state=0)
+    model.fit(X)  # compiles
+    called = files_called(lambda: model.fit(X))
+    assert [path for path, _ in listed] == called
+    for path, name in listed:
+        source = (Path(hm.__file__).parent / path).read_text(encoding="utf-8")
+        assert re.search(rf"def {name.split('.')[-1]}\b", source), name
+
+
+def test_exactness_states_the_rates_of_hashed_gibbs():
+    page = (DOCS / "exactness.md").read_text(encoding="utf-8")
+    rates = dict(re.findall(r"^(OPENING|STRAY) = ([\d.]+)$", page, re.MULTILINE))
+    assert {name: float(value) for name, value in rates.items()} == {"OPENING": OPENING, "STRAY": STRAY}

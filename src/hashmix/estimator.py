@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
+from scipy.sparse import issparse
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,29 +17,13 @@ from hashmix.components import COMPONENTS, Component
 from hashmix.core.validation import bad_parameter, check_choice, check_integer
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
+from hashmix.posterior.predictive import Predictive
 from hashmix.posterior.verdict import disagreement
-from hashmix.priors import PartitionPrior
 from hashmix.problem import Problem
 from hashmix.run.settings import RunSettings
 from hashmix.sampling import run_problem
 
 __all__ = ["SplitMergeMixture"]
-
-
-def predictive_weights(prior: PartitionPrior, labels: np.ndarray) -> np.ndarray:
-    """The prior weight of each cluster for the next row; a new cluster is not considered.
-
-    Examples
-    --------
-    >>> import numpy as np, hashmix as hm
-    >>> from hashmix.estimator import predictive_weights
-    >>> predictive_weights(hm.priors.DirichletProcess(1.0), np.array([0, 0, 0, 1]))
-    array([0.75, 0.25])
-    """
-    sizes = np.bincount(labels).astype(np.float64)
-    form = prior.weights(len(labels) + 1, len(sizes), prior.start_concentration)
-    weights = np.ones_like(sizes) if form.flat else sizes + form.shift
-    return weights / weights.sum()
 
 
 class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
@@ -206,11 +190,10 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         draw = self.posterior_.point_estimate_draw()
         learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
         self.component_ = self._target.component.with_hyperparameters(learned)
-        self._model = self.component_.model(self._target.rows)
         self.labels_ = self.posterior_.point_estimate().astype(np.intp)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self._stats = self.component_.statistics(self._model, self._target.rows, self.labels_, self.n_clusters_)
-        self.weights_ = predictive_weights(self._target.prior, self.labels_)
+        self._predictive = Predictive.given(self.labels_, self.component_, self._target.prior, self._target.rows)
+        self.weights_ = self._predictive.weights
 
     def _family(self) -> type[Component] | None:
         """The class of the component, if it is known before the data are seen."""
@@ -241,7 +224,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     def _set_parameters(self) -> None:
         if not self.component_.has_means:
             return
-        parameters = self.component_.expected_parameters(self._model, self._stats)
+        parameters = self.component_.expected_parameters(self._predictive.model, self._predictive.stats)
         assert self._template is not None
         # A column that was left out has one value: that mean, and no variance.
         d, columns = len(self._columns), np.flatnonzero(self._columns)
@@ -260,8 +243,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
 
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster."""
-        rows = self._checked_rows(X)
-        return self.component_.log_predictives(self._model, self._stats, rows) + np.log(self.weights_)
+        return self._predictive.log_joint(self._checked_rows(X))
 
     def _each_draw(self, X: Any, n_draws: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Log weight + log predictive of every row in every cluster of some draws, and the estimate's cluster each matches."""
@@ -269,12 +251,9 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         n_draws = check_integer(type(self).__name__, "n_draws", n_draws, low=1)
         target = self._target
         for labels, learned in self.posterior_.spread_with_hyperparameters(n_draws):
-            k = int(labels.max()) + 1
             component = target.component.with_hyperparameters(learned)
-            model = component.model(target.rows)
-            stats = component.statistics(model, target.rows, labels, k)
-            log_p = component.log_predictives(model, stats, rows) + np.log(predictive_weights(target.prior, labels))
-            yield log_p, match_clusters(contingency_table(self.labels_, labels, (self.n_clusters_, k)))
+            log_p = Predictive.given(labels, component, target.prior, target.rows).log_joint(rows)
+            yield log_p, match_clusters(contingency_table(self.labels_, labels, (self.n_clusters_, log_p.shape[1])))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable cluster of each row.
@@ -374,17 +353,11 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
             rng = np.random.default_rng(self.random_state.randint(2**31 - 1))
         else:
             rng = np.random.default_rng(self.random_state)
-        clusters = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
-        at_once = max(1, min(4096, 2**24 // len(self._columns)))
-        drawn = []
-        for start in range(0, n_samples, at_once):
-            block = clusters[start : start + at_once]
-            parameters = self.component_.draw_parameters(self._model, self._stats[block], rng)
-            drawn.append(self.component_.draw_rows(parameters, np.arange(len(block)), rng))
+        drawn, clusters = self._predictive.draw(n_samples, len(self._columns), rng)
         if self._template is None:
-            return vstack(drawn, format="csr"), clusters
+            return drawn, clusters
         rows = np.tile(self._template, (n_samples, 1))
-        rows[:, self._columns] = np.concatenate(drawn)
+        rows[:, self._columns] = drawn
         return rows, clusters
 
     # ---- what clusters are about -------------------------------------------------------------------------------------------
@@ -420,7 +393,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         names = [str(name) for name in feature_names]
         if len(names) != self.n_features_in_:
             raise bad_parameter(owner, "feature_names", f"{self.n_features_in_} names", f"{len(names)} names")
-        return top_words(self.component_, self._model, self._stats, names, n_words, by)
+        return top_words(self.component_, self._predictive.model, self._predictive.stats, names, n_words, by)
 
     def representatives(self, X: Any, n_rows: int = 3) -> list[np.ndarray]:
         """The most typical rows of each cluster: their numbers in the training data, the best first.
@@ -448,4 +421,5 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
             given = f"{X.shape[0]} rows"
             raise bad_parameter(type(self).__name__, "X", f"the {len(self.labels_)} rows the model was fitted on", given)
         used = X if self._columns.all() else X[:, self._columns]
-        return representative_rows(self.component_, self._model, self._stats, used, self.labels_, n_rows)
+        predictive = self._predictive
+        return representative_rows(self.component_, predictive.model, predictive.stats, used, self.labels_, n_rows)

@@ -66,7 +66,7 @@ def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int 
         Cluster of each row.
     ax : matplotlib axes, optional
     max_points : int, default=20_000
-        If there are more rows, an evenly spaced selection of so many is drawn.
+        If there are more rows, an evenly spaced selection is drawn.
 
     Examples
     --------

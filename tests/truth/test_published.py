@@ -8,8 +8,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import hashmix as hm
+from hashmix.core.rng import stream
+from hashmix.data.rows import as_rows
+from hashmix.hashing.features import column_map
+from hashmix.moves.published.lshsm import _centred_product
 from hashmix.testing import exact_posterior, transition_matrix
-from tests.shared import DIAGONAL
+from tests.shared import DIAGONAL, make_state
+from tests.truth.no_data import NoData
 from tests.truth.test_transition_matrices import ROWS
 
 FLAT = hm.priors.Flat()
@@ -42,8 +47,6 @@ def test_error_is_not_zero(move, at_least):
 
 @pytest.mark.parametrize("prior", [hm.priors.DirichletProcess(0.7), FLAT], ids=repr)
 def test_error_is_not_zero_without_data_either(prior):
-    from tests.truth.no_data import NoData
-
     for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(1, 2)):
         assert total_variation(move, ROWS[:3], NoData(), prior, 0) > 0.02
 
@@ -72,9 +75,6 @@ def test_the_user_may_give_another_prior(three_blobs):
 
 
 def test_statistics_stay_true(three_blobs):
-    from hashmix.core.rng import stream
-    from tests.shared import make_state
-
     X, _ = three_blobs
     for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(3, 3)):
         state = make_state(X, "gaussian", FLAT, np.arange(60) % 5)
@@ -84,13 +84,9 @@ def test_statistics_stay_true(three_blobs):
 
 
 def test_they_run_on_counts():
-    from hashmix.core.rng import stream
-    from tests.shared import make_state
-
     X = csr_matrix(np.random.default_rng(0).poisson(np.where(np.arange(30)[:, None] % 3 == np.arange(12) % 3, 2.0, 0.2)))
     for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(3, 3)):
-        component, rows, _ = hm.components.prepare("multinomial", X, "test")
-        state = make_state(rows, component, FLAT, np.arange(30) % 2)
+        state = make_state(X, "multinomial", FLAT, np.arange(30) % 2)
         for step in range(20):
             move.apply(state, stream(1, step), 20)
             state.check(1e-8)
@@ -98,14 +94,12 @@ def test_they_run_on_counts():
 
 
 def test_products_of_sparse_rows_are_those_of_dense_ones():
-    from hashmix.data.rows import DenseRows, as_hashable, column_map
-    from hashmix.moves.published.lshsm import _centred_product
 
     X = np.random.default_rng(1).poisson(0.4, (6, 9)).astype(float)
-    features = column_map(DenseRows(X), True, True, False)
+    features = column_map(as_rows(X), True, True, False)
     of_origin = float(np.square(features.origin * features.scale).sum())
     product = numba.njit(lambda rows, features, of_origin, i, j: _centred_product(rows, features, of_origin, i, j))
     scaled = (X - features.origin) * features.scale
-    for rows in (DenseRows(X), as_hashable(csr_matrix(X), "test")):
-        got = [[product(rows, features, of_origin, i, j) for j in range(6)] for i in range(6)]
+    for rows in (as_rows(X), as_rows(csr_matrix(X))):
+        got = [[product(rows.arrays, features, of_origin, i, j) for j in range(6)] for i in range(6)]
         np.testing.assert_allclose(got, scaled @ scaled.T, atol=1e-12)

@@ -41,7 +41,14 @@ FULL_UP_TO = 16
 
 
 class Resolved(NamedTuple):
-    """A component, the rows as its kernels take them, and a mask of the columns of X that the rows have."""
+    """A component, the rows as its kernels take them, and a mask of the columns of X that the rows have.
+
+    Examples
+    --------
+    >>> from hashmix.components import resolve_component
+    >>> resolve_component("poisson", [[1, 0], [0, 2]]).columns
+    array([ True,  True])
+    """
 
     component: Component
     rows: Rows

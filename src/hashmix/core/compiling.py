@@ -21,6 +21,7 @@ from numba.core.caching import FunctionCache, NullCache
 from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic, overload
 
+from hashmix.core.linking import link_only
 from hashmix.core.sources import IMPLEMENTATIONS, Implementation, SourceNotFoundError, extension_hash, package_hash
 
 __all__ = ["borrowed", "cache_folder", "fallback", "helper", "hot_helper", "implements", "inlined", "is_type", "kernel"]
@@ -73,9 +74,9 @@ _HOT: dict[str, Any] = {**_INLINE, "fastmath": {"contract", "reassoc"}}
 def helper(function: Callable) -> Callable:
     """Compile a function that only kernels call, once a proposal or so; its code is cached with theirs.
 
-    Python must not call it: the wrapper that would let it is left out, for compiling that takes longer than the function.
+    Python must not call it: compiling the wrapper for that would take longer than compiling the function.
     """
-    return numba.njit(**_OPTIONS, **_INTERNAL)(function)
+    return numba.njit(**_OPTIONS, **_INTERNAL, **link_only(optimised=False))(function)
 
 
 def inlined(function: Callable) -> Callable:
@@ -88,7 +89,7 @@ def hot_helper(function: Callable) -> Callable:
 
     Infinities and NaN keep their meaning.
     """
-    return numba.njit(**_HOT, **_OPTIONS, **_INTERNAL)(function)
+    return numba.njit(**_HOT, **_OPTIONS, **_INTERNAL, **link_only(optimised=True))(function)
 
 
 def implements(verb: Callable, cls: type, *, argument: int = 0, hot: bool = False, inline: bool = False) -> Callable:
@@ -184,7 +185,7 @@ def _registering(
     verb: Callable, cls: type | None, argument: int, applies: Callable[..., bool], hot: bool, inline: bool
 ) -> Callable:
     """A decorator that registers a function as an implementation, with Numba and in ``IMPLEMENTATIONS``."""
-    options = {**_OPTIONS, **(_HOT if hot else _INLINE if inline else {})}
+    options = {**_OPTIONS, **_INTERNAL, **link_only(optimised=not inline), **(_HOT if hot else _INLINE if inline else {})}
 
     def register(function: Callable) -> Callable:
         def choose(*arguments: types.Type) -> Callable | None:
@@ -276,7 +277,7 @@ def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> 
 def borrowed(typing_context: Any, value: Any) -> Any:
     """The same arrays, or (nested) tuples of arrays, without reference counting.
 
-    Counting references is an atomic operation for each array a statement touches, and came to more than half of a
+    Counting references is an atomic operation for each array a statement touches, and took more than half of a
     kernel's time. The caller of a kernel holds its arguments for as long as it runs, so a kernel may borrow them.
     """
 

@@ -84,7 +84,7 @@ def _work_per_row(allocation):
 # ---- listing rows ----------------------------------------------------------------------------------------------------------
 
 
-@inlined
+@helper
 def gather(arrays, first, second, u, v):
     """List the members of two clusters (or of one, given twice) other than u and v by increasing index; return how many.
 
@@ -295,7 +295,7 @@ def _log_of_sizes(allocation, of_a, of_b):
     return math.lgamma(of_a) + math.lgamma(of_b) - math.lgamma(of_a + of_b)
 
 
-@implements(allocate, Allocation, argument=1, inline=True)
+@implements(allocate, Allocation, argument=1)
 def _allocate(rng, allocation, arrays, target, sides, forced):
     _start_sides(arrays, target, sides)
     if allocation.kind == SEQUENTIAL:

@@ -138,8 +138,8 @@ def _run_chains(task: _Task, answers: Connection) -> None:
             seen = {"proposals": 0, "accepted": 0, "next": 0.0}
 
             def record(sweep: Any, seen: dict[str, Any] = seen) -> None:
-                seen["proposals"] += int(sweep.counts[:, 0].sum())
-                seen["accepted"] += int(sweep.counts[:, 1].sum())
+                seen["proposals"] += int(sweep.total("proposed"))
+                seen["accepted"] += int(sweep.total("accepted"))
                 if sweep.number > _ALL_SWEEPS and sweep.seconds < seen["next"]:
                     return
                 seen["next"] = sweep.seconds * _NEXT

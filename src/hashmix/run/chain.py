@@ -21,7 +21,7 @@ from hashmix.run.settings import RunSettings
 
 __all__ = ["Chain", "Recorder", "Sweep", "leaves", "move_names"]
 
-#: A chain rebuilds its state from its labels every so many sweeps. There it can be resumed.
+#: Sweeps after which a chain rebuilds its state from its labels. There it can be resumed.
 _SWEEPS_PER_REBUILD = 20
 
 

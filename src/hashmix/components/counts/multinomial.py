@@ -76,13 +76,13 @@ class DirichletMultinomial(CountComponent):
 
     @classmethod
     def from_data(cls, X: Any, learn: bool = False) -> DirichletMultinomial:
-        """Defaults: 0.3 for a word, or less where there are many: three times the least that is learned.
+        """Defaults: 0.3 per word, or less if there are many words: three times the lower bound of what is learned.
 
         Examples
         --------
         >>> import hashmix as hm
         >>> hm.components.DirichletMultinomial.from_data([[0, 1], [0, 2]])
-        DirichletMultinomial(concentration=0.3)
+        DirichletMultinomial(concentration=0.3, learn=False)
         """
         rows = cls.rows(X)
         return cls(round(START * least_concentration(rows.n_columns, _lengths(rows)), 6), learn=learn)

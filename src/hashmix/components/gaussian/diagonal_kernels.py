@@ -48,14 +48,14 @@ class DiagonalModel(NamedTuple):
 
 
 def predictive_constants(model: DiagonalModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
-    """What a predictive has apart from the row and the posterior scale, for clusters of n rows."""
+    """The terms of a log predictive that depend on neither the row nor the posterior rates, for clusters of n rows."""
     d = len(model.mean)
     k = model.kappa + n
     return gammas + 0.5 * d * (np.log(k / (k + 1.0)) - _LOG_2PI) + model.log_jacobian
 
 
 def marginal_constants(model: DiagonalModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
-    """What a marginal likelihood has apart from the posterior scale, for clusters of n rows."""
+    """The terms of a log marginal likelihood that do not depend on the posterior rates, for clusters of n rows."""
     d = len(model.mean)
     spread = 0.5 * d * (np.log(model.kappa / (model.kappa + n)) - n * _LOG_2PI)
     return gammas + spread + n * model.log_jacobian + model.shape * model.log_rate_sum

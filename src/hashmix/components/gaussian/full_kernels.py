@@ -49,13 +49,13 @@ class FullModel(NamedTuple):
 
 
 def predictive_constants(model: FullModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
-    """What a predictive has apart from the row and the posterior scale, for clusters of n rows."""
+    """The terms of a log predictive that depend on neither the row nor the posterior scale, for clusters of n rows."""
     k = model.kappa + n
     return gammas + 0.5 * len(model.mean) * (np.log(k / (k + 1.0)) - _LOG_PI) + model.log_jacobian
 
 
 def marginal_constants(model: FullModel, n: np.ndarray, gammas: np.ndarray) -> np.ndarray:
-    """What a marginal likelihood has apart from the posterior scale, for clusters of n rows."""
+    """The terms of a log marginal likelihood that do not depend on the posterior scale, for clusters of n rows."""
     d = len(model.mean)
     spread = 0.5 * d * np.log(model.kappa / (model.kappa + n)) + n * (model.log_jacobian - 0.5 * d * _LOG_PI)
     return gammas + spread + 0.5 * model.dof * model.log_prior_determinant
@@ -70,7 +70,7 @@ def with_constants(model: FullModel) -> FullModel:
     )
 
 
-#: When the removal of a point leaves this little of |Ψ|, digits would be lost: the cluster is derived afresh instead.
+#: If removing a row leaves less than this share of |Ψ|, digits would be lost: the cluster is derived again instead.
 _TOO_LITTLE = 1e-4
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hashmix.components.contract import clear, log_marginal, log_union
-from hashmix.core.compiling import helper, implements, inlined
+from hashmix.core.compiling import helper, implements
 from hashmix.core.rng import bernoulli, categorical, integer
 from hashmix.core.validation import check_choice
 from hashmix.moves.allocation import fill_sides, gather, sequential_pass, toss_coins
@@ -80,7 +80,7 @@ def _log_both_orders(law, arrays, target, first, second, not_this):
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
-@inlined
+@helper
 def _draw_by_weight(rng, arrays, k):
     """Draw one of the k clusters whose log weights are in ``scratch.weights``."""
     weights = arrays.scratch.weights
@@ -88,7 +88,7 @@ def _draw_by_weight(rng, arrays, k):
     return arrays.partition.active[categorical(rng, weights, k, total)]
 
 
-@implements(choose, SmartDumb, argument=1)
+@implements(choose, SmartDumb, argument=1, inline=True)
 def _choose(rng, law, arrays, target, tally):
     partition, weights = arrays.partition, arrays.scratch.weights
     k = n_clusters(partition)
@@ -112,7 +112,13 @@ def _choose(rng, law, arrays, target, tally):
     return merge(first, _draw_by_weight(rng, arrays, k), -1, -1, SMART_MERGE)
 
 
-@inlined
+@helper
+def _smart_pass(rng, arrays, target, sides, forced):
+    """Log probability of dividing the rows by a pass that ignores sizes. Compiled once for splits and merges."""
+    return sequential_pass(rng, arrays, target, sides, forced, False)
+
+
+@helper
 def _empty_sides(arrays, target, change):
     """List all rows of the change, and clear the slots of its sides. The first row names side a: either name would do."""
     partition = arrays.partition
@@ -123,13 +129,13 @@ def _empty_sides(arrays, target, change):
     return Sides(arrays.scratch.rows[0], np.int64(-1), a, b, m)
 
 
-@implements(divide, SmartDumb, argument=1)
+@implements(divide, SmartDumb, argument=1, inline=True)
 def _divide(rng, law, arrays, target, change, tally):
     slots, k = arrays.slots, n_clusters(arrays.partition)
     sides = _empty_sides(arrays, target, change)
     log_q = 0.0
     if change.note == SMART_SPLIT:
-        log_q = sequential_pass(rng, arrays, target, sides, False, False)
+        log_q = _smart_pass(rng, arrays, target, sides, False)
     else:
         toss_coins(rng, arrays, sides.m)
         fill_sides(arrays, target, sides)
@@ -142,7 +148,7 @@ def _divide(rng, law, arrays, target, change, tally):
     return -math.log(k + 1.0) + (sides.m - 1.0) * _LOG_2 + math.log(k) + _LOG_2
 
 
-@implements(weigh_merge, SmartDumb, argument=1)
+@implements(weigh_merge, SmartDumb, argument=1, inline=True)
 def _weigh_merge(rng, law, arrays, target, change, tally):
     partition, first, second = arrays.partition, change.first, change.second
     union, k = spare(partition, 2), n_clusters(partition)
@@ -154,11 +160,11 @@ def _weigh_merge(rng, law, arrays, target, change, tally):
     return (1.0 - both) * _LOG_2 - math.log(k - 1.0) + math.log(k) - log_orders
 
 
-@implements(complete, SmartDumb, argument=1)
+@implements(complete, SmartDumb, argument=1, inline=True)
 def _complete(rng, law, arrays, target, change, tally):
     merges = change.kind == MERGE
     if merges and change.note == SMART_SPLIT:
-        return sequential_pass(rng, arrays, target, _empty_sides(arrays, target, change), True, False)
+        return _smart_pass(rng, arrays, target, _empty_sides(arrays, target, change), True)
     if not merges and change.note == SMART_MERGE:
         a, b = spare(arrays.partition, 1), spare(arrays.partition, 0)
         return _log_both_orders(law, arrays, target, a, b, change.first) - _LOG_2

@@ -82,7 +82,7 @@ def _keep_inside(arrays, whole, m):
     return kept
 
 
-@implements(choose, CutByBucket, argument=1)
+@implements(choose, CutByBucket, argument=1, inline=True)
 def _choose(rng, law, arrays, target, tally):
     """Draw a row u, a table and a number of hops, which give a set S around u.
 
@@ -106,7 +106,7 @@ def _choose(rng, law, arrays, target, tally):
     return merge(whole, other, -1, -1, eligible)
 
 
-@implements(divide, CutByBucket, argument=1)
+@implements(divide, CutByBucket, argument=1, inline=True)
 def _divide(rng, law, arrays, target, change, tally):
     slots, model, part = arrays.slots, target.model, spare(arrays.partition, 0)
     clear(model, slots, part)
@@ -118,7 +118,7 @@ def _divide(rng, law, arrays, target, change, tally):
     return -math.log(eligible + 1.0)
 
 
-@implements(weigh_merge, CutByBucket, argument=1)
+@implements(weigh_merge, CutByBucket, argument=1, inline=True)
 def _weigh_merge(rng, law, arrays, target, change, tally):
     eligible = change.note
     return math.log(eligible)

@@ -121,7 +121,7 @@ def _throw_dart(rng, law, arrays, m):
     return below
 
 
-@implements(choose, Envelopes, argument=1)
+@implements(choose, Envelopes, argument=1, inline=True)
 def _choose(rng, law, arrays, target, tally):
     partition = arrays.partition
     if bernoulli(rng, 0.5):
@@ -132,7 +132,7 @@ def _choose(rng, law, arrays, target, tally):
     return merge(first, second, -1, -1, 0)
 
 
-@implements(divide, Envelopes, argument=1)
+@implements(divide, Envelopes, argument=1, inline=True)
 def _divide(rng, law, arrays, target, change, tally):
     m = gather(arrays, change.first, change.first, -1, -1)
     if _throw_dart(rng, law, arrays, m) == 0:
@@ -147,12 +147,12 @@ def _divide(rng, law, arrays, target, change, tally):
     return log_pair_probability(n_clusters(arrays.partition) + 1) - log_q
 
 
-@implements(weigh_merge, Envelopes, argument=1)
+@implements(weigh_merge, Envelopes, argument=1, inline=True)
 def _weigh_merge(rng, law, arrays, target, change, tally):
     return -log_pair_probability(n_clusters(arrays.partition))  # the cut's probability is at most 1
 
 
-@implements(complete, Envelopes, argument=1)
+@implements(complete, Envelopes, argument=1, inline=True)
 def _complete(rng, law, arrays, target, change, tally):
     if change.kind != MERGE:
         return 0.0

@@ -112,7 +112,7 @@ def _printed_sum(law, t, opposite, arrays, m):
     return total / len(law.lengths)
 
 
-@implements(choose, PrintedLSHSM, argument=1)
+@implements(choose, PrintedLSHSM, argument=1, inline=True)
 def _choose(rng, law, arrays, target, tally):
     """Draw the anchors and the clusters, and divide their rows. The note holds the table probed, and which kernel it is."""
     partition, tables = arrays.partition, law.tables
@@ -149,7 +149,7 @@ def _choose(rng, law, arrays, target, tally):
     return split(first, -1, -1, note) if splits else merge(first, second, -1, -1, note)
 
 
-@implements(divide, PrintedLSHSM, argument=1)
+@implements(divide, PrintedLSHSM, argument=1, inline=True)
 def _divide(rng, law, arrays, target, change, tally):
     k, m = n_clusters(arrays.partition), arrays.partition.sizes[change.first]
     smart_split = change.note % 2 == 1
@@ -163,7 +163,7 @@ def _divide(rng, law, arrays, target, change, tally):
     return log_sum - (-math.log(k) - m * _LOG_2)
 
 
-@implements(weigh_merge, PrintedLSHSM, argument=1)
+@implements(weigh_merge, PrintedLSHSM, argument=1, inline=True)
 def _weigh_merge(rng, law, arrays, target, change, tally):
     partition = arrays.partition
     k, m = n_clusters(partition), partition.sizes[change.first] + partition.sizes[change.second]

@@ -135,7 +135,7 @@ def _prepare(law, arrays, target):
         _find_centre(law, arrays.partition, arrays.partition.active[c])
 
 
-@implements(choose, PrintedMinSM, argument=1)
+@implements(choose, PrintedMinSM, argument=1, inline=True)
 def _choose(rng, law, arrays, target, tally):
     """Draw the kernel, the half and the clusters, and divide their rows.
 
@@ -187,7 +187,7 @@ def _log_printed_cut(law, arrays, u, m):
     return log_or_never(inside * (tables.begins[bucket + 1] - tables.begins[bucket]) / len(tables.buckets))
 
 
-@implements(divide, PrintedMinSM, argument=1)
+@implements(divide, PrintedMinSM, argument=1, inline=True)
 def _divide(rng, law, arrays, target, change, tally):
     partition = arrays.partition
     k, m = n_clusters(partition), partition.sizes[change.first]
@@ -206,7 +206,7 @@ def _divide(rng, law, arrays, target, change, tally):
     return log_smart + math.log(k) + m * _LOG_2
 
 
-@implements(weigh_merge, PrintedMinSM, argument=1)
+@implements(weigh_merge, PrintedMinSM, argument=1, inline=True)
 def _weigh_merge(rng, law, arrays, target, change, tally):
     partition = arrays.partition
     k, m = n_clusters(partition), partition.sizes[change.first] + partition.sizes[change.second]

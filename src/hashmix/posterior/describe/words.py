@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["Word", "representative_rows", "top_words"]
 
-#: A word is common in a cluster if it occurs as often as this per row, and at least so many times.
+#: A word is common in a cluster if it occurs at least this often per row, and at least this often in all.
 _COMMON_PER_ROW, _COMMON_AT_LEAST = 0.05, 2.0
 
 

@@ -27,7 +27,7 @@ N_COUNTERS = 4
 NOWHERE = -1
 #: The type of what arrays are indexed by: unsigned, because Numba checks signed indices for negative numbers.
 INDEX = np.uint32
-#: Work is counted in entries read; looking at a list counts as so many entries, changing it as so many.
+#: Work is counted in entries read: what looking at a list, and changing it, count for.
 WORK_PER_LIST, WORK_PER_CHANGE = 4, 8
 #: Added to every gain, so that a cluster whose overlap gains nothing is still marked as seen.
 _MARK = 1e-12

@@ -14,7 +14,7 @@ from hashmix.posterior.estimate.search import least_expected_loss
 
 __all__ = ["GroupedDraws", "best_draw", "evenly_spread", "group_draws", "n_draws_compared", "point_estimate"]
 
-#: Draws that expected losses are averaged over, at most; and fewer, but at least so many, if they have more labels in all.
+#: Largest and least number of draws that expected losses are averaged over, and the number of labels that decides.
 MOST_DRAWS, LEAST_DRAWS, LABELS = 200, 20, 20_000_000
 #: Labels looked at to compare draws in pairs: if all pairs have more, some draws are left out, down to the least number.
 LABELS_OF_PAIRS = 50_000_000

@@ -23,7 +23,7 @@ __all__ = ["least_expected_loss"]
 
 #: Runs that start from random orders, at most, beside the one that starts from a draw; and how many clusters each run rebuilds.
 RUNS, REBUILDS = 8, 10
-#: Sweeps over all groups per run, at most; a run ends earlier when a sweep moves no more than one group in so many.
+#: Largest number of sweeps over all groups per run. A run ends earlier if a sweep moves at most one group in this many.
 SWEEPS, STABLE = 20, 10_000
 #: Work that the search may do, in entries read. Runs from random orders are started only if all runs are likely to need less
 #: than the second number.
@@ -141,7 +141,7 @@ class _Search:
                 return
 
     def rebuild(self, rng: np.random.Generator) -> None:
-        """Take a cluster apart and allocate its groups anew; undone unless that helps."""
+        """Take a cluster apart and allocate its groups again; undo it unless the loss is lower."""
         labels = self.t.labels.copy()
         chosen = rng.choice(np.flatnonzero(self.t.sizes))
         members = rng.permutation(np.flatnonzero(labels == chosen)).astype(np.int32)
