@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 from hashmix.components.contract import Component
 from hashmix.core.compiling import implements
 from hashmix.core.rng import bernoulli, categorical, height, integer
+from hashmix.core.validation import bad_parameter
 from hashmix.moves.contract import Move
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
@@ -195,6 +196,9 @@ def transition_matrix(move: Move, X: Any, component: Component, prior: Partition
     >>> bool(abs(pi @ P - pi).max() < 1e-12)
     True
     """
+    for what, given, kind in (("move", move, Move), ("component", component, Component), ("prior", prior, PartitionPrior)):
+        if not isinstance(given, kind):
+            raise bad_parameter("transition_matrix", what, f"a {kind.__name__}", given)
     target = Target.of(X, component, prior)
     every = partitions(target.rows.n_rows)
     index = {labels: i for i, labels in enumerate(every)}

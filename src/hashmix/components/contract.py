@@ -24,8 +24,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hashmix.core.compiling import fallback, implements
+from hashmix.core.compiling import check_verbs, fallback, implements
 from hashmix.core.declared import Declared
+from hashmix.core.sources import IMPLEMENTATIONS
 from hashmix.data.rows import Rows, as_dense
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "DenseSlots",
     "Learner",
     "add",
+    "check_component",
     "clear",
     "collect",
     "derive",
@@ -117,6 +119,18 @@ def is_full(model, slots):
 def _add(model, slots, slot, row):
     collect(model, slots, slot, row)
     derive(model, slots, slot)
+
+
+def check_component(component: Component, model: Any, slots: Any) -> None:
+    """Raise a TypeError that names the verbs a component lacks."""
+    owner, cls = type(component).__name__, type(model)
+    if not (isinstance(model, tuple) and hasattr(model, "_fields")):
+        raise TypeError(f"model() of {owner} must return a NamedTuple. Got {model!r} instead.")
+    check_verbs(owner, cls, [load, log_predictive, log_predictive_without, collect, remove, derive, log_marginal])
+    if not isinstance(slots, DenseSlots):
+        verbs = (log_union, unite, log_difference, separate, take, clear, is_full)
+        of_slots = {entry.verb for entry in IMPLEMENTATIONS if entry.cls is type(slots)}
+        check_verbs(owner, cls, [verb for verb in verbs if verb not in of_slots])
 
 
 # ---- the slots most components use -----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,18 @@ from numba.extending import intrinsic, overload
 from hashmix.core.linking import link_only
 from hashmix.core.sources import IMPLEMENTATIONS, Implementation, SourceNotFoundError, extension_hash, package_hash
 
-__all__ = ["borrowed", "cache_folder", "fallback", "helper", "hot_helper", "implements", "inlined", "is_type", "kernel"]
+__all__ = [
+    "borrowed",
+    "cache_folder",
+    "check_verbs",
+    "fallback",
+    "helper",
+    "hot_helper",
+    "implements",
+    "inlined",
+    "is_type",
+    "kernel",
+]
 
 
 def _user_cache_root() -> Path:
@@ -197,6 +208,31 @@ def _registering(
         return function
 
     return register
+
+
+def check_verbs(owner: str, cls: type, verbs: Iterable[Callable]) -> None:
+    """Raise a TypeError that names the verbs without an implementation for the NamedTuple class ``cls``.
+
+    Numba would say so too, on a hundred lines.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from hashmix.core.compiling import check_verbs
+    >>> class Square(NamedTuple):
+    ...     side: float
+    >>> def area(shape):
+    ...     pass
+    >>> check_verbs("Square", Square, [area])
+    Traceback (most recent call last):
+    ...
+    TypeError: Square needs implementations of area for Square: decorate them with implements(area, Square).
+    """
+    known = {entry.verb for entry in IMPLEMENTATIONS if entry.cls in (cls, None)}
+    missing = [verb.__name__ for verb in verbs if verb not in known]
+    if missing:
+        how = f"decorate them with implements({missing[0]}, {cls.__name__})"
+        raise TypeError(f"{owner} needs implementations of {', '.join(missing)} for {cls.__name__}: {how}.")
 
 
 def is_type(numba_type: types.Type, cls: type) -> bool:

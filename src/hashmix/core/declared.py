@@ -33,7 +33,11 @@ class Declared:
     def parameters(self) -> dict[str, Any]:
         """The parameters of ``__init__`` and their values."""
         cls: Any = type(self)
-        return {name: getattr(self, name) for name in _parameter_names(cls) if hasattr(self, name)}
+        names = _parameter_names(cls)
+        for name in names:
+            if not hasattr(self, name):
+                raise AttributeError(f"{cls.__name__} does not store its parameter {name!r}: set self.{name} in __init__.")
+        return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={_stable_repr(value)}" for name, value in self.parameters().items())

@@ -44,6 +44,9 @@ class Registry(Generic[T]):
         >>> shapes.names
         ['empty']
         """
+        if not isinstance(name, str) or not callable(maker):
+            what = f"a name and a class or function that makes a {self.kind.__name__}"
+            raise TypeError(f"The registry for {self.parameter!r} takes {what}. Got {name!r} and {maker!r} instead.")
         if name in self._makers:
             raise ValueError(f"There already is a {self.parameter} named {name!r}.")
         self._makers[name] = maker

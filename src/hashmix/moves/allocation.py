@@ -33,6 +33,7 @@ __all__ = [
     "log_blind",
     "restricted_scan",
     "sequential_pass",
+    "start_sides",
     "toss_coins",
     "work_per_row",
 ]
@@ -47,10 +48,13 @@ _NO_BUCKETS = np.empty((0, 1), np.int32)
 
 
 def allocate(rng, allocation, arrays, target, sides, forced):
-    """Assign ``scratch.rows[:m]`` to side a (with u) or b (with v); return log q.
+    """Assign ``scratch.rows[:m]`` to side a (with u) or b (with v); return log q of the final pass.
 
-    ``sides`` is a :class:`hashmix.moves.driver.Sides`. If not forced, ``scratch.sides[:m]`` and the statistics in slots a
-    and b describe the result. A blind allocation is never forced.
+    ``sides`` is a :class:`hashmix.moves.driver.Sides`: u, v, a, b, m. On entry, slots a and b hold their anchors alone. If not
+    forced, write 0 (side a) or 1 (side b) to ``scratch.sides[:m]`` and add every row to the statistics of its side, as
+    :func:`fill_sides` does. If forced, return the log q of the current division: row i is on side a if
+    ``partition.labels[i] == partition.labels[u]``; sides and statistics then do not matter. A blind allocation is never
+    forced.
     """
 
 
@@ -127,8 +131,8 @@ def _decide(rng, log_odds, forced, wanted):
     return choice, log_likelier if choice == (log_odds > 0.0) else log_likelier - abs(log_odds)
 
 
-@inlined
-def _start_sides(arrays, target, sides):
+@helper
+def start_sides(arrays, target, sides):
     """Let slots a and b hold their anchors alone."""
     slots, model = arrays.slots, target.model
     clear(model, slots, sides.a)
@@ -297,7 +301,6 @@ def _log_of_sizes(allocation, of_a, of_b):
 
 @implements(allocate, Allocation, argument=1)
 def _allocate(rng, allocation, arrays, target, sides, forced):
-    _start_sides(arrays, target, sides)
     if allocation.kind == SEQUENTIAL:
         shuffle(rng, arrays.scratch.rows, sides.m)
         return sequential_pass(rng, arrays, target, sides, forced, True)

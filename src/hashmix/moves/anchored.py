@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hashmix.core.compiling import implements
 from hashmix.core.rng import bernoulli
-from hashmix.moves.allocation import allocate, gather, is_blind, log_blind, work_per_row
+from hashmix.moves.allocation import allocate, gather, is_blind, log_blind, start_sides, work_per_row
 from hashmix.moves.anchors import draw_anchors, log_anchors_ratio, split_rate
 from hashmix.moves.driver import choose, complete, divide, merge, nothing, sides_of, split, weigh_merge
 from hashmix.moves.tally import WORK
@@ -50,6 +50,7 @@ def _divide(rng, law, arrays, target, change, tally):
     n, k = len(arrays.partition.labels), n_clusters(arrays.partition)
     sides = sides_of(arrays, change, gather(arrays, change.first, change.second, change.u, change.v))
     tally[WORK] += sides.m * work_per_row(law.allocation)
+    start_sides(arrays, target, sides)
     log_q = allocate(rng, law.allocation, arrays, target, sides, False)
     of_a, of_b = arrays.slots.sizes[sides.a], arrays.slots.sizes[sides.b]
     return log_anchors_ratio(law.anchors, n, k, of_a, of_b) - math.log(split_rate(law.anchors, of_a + of_b)) - log_q
@@ -71,4 +72,5 @@ def _complete(rng, law, arrays, target, change, tally):
         return 0.0
     sides = sides_of(arrays, change, gather(arrays, change.first, change.second, change.u, change.v))
     tally[WORK] += sides.m * work_per_row(law.allocation)
+    start_sides(arrays, target, sides)
     return allocate(rng, law.allocation, arrays, target, sides, True)

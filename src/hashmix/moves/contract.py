@@ -8,13 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from hashmix.core.compiling import check_verbs
 from hashmix.core.declared import Declared
 from hashmix.core.rng import stream
-from hashmix.moves.driver import run_proposals, run_updates
+from hashmix.moves.allocation import allocate
+from hashmix.moves.anchored import Anchored
+from hashmix.moves.anchors import draw_anchors
+from hashmix.moves.driver import choose, divide, run_proposals, run_updates, update, weigh_merge
 from hashmix.moves.tally import new_tally
 from hashmix.partition.state import State
 
 __all__ = ["Move", "Proposal", "Update"]
+
+
+def _checked(move: Move, law: Any, verbs: list[Callable]) -> Any:
+    """Return a law if it is one: a NamedTuple with these verbs."""
+    if not (isinstance(law, tuple) and hasattr(law, "_fields")):
+        raise TypeError(f"law() of {move.name} must return a NamedTuple. Got {law!r} instead.")
+    check_verbs(move.name, type(law), verbs)
+    return law
 
 
 class Move(Declared, ABC):
@@ -89,7 +101,14 @@ class Proposal(Move):
         """What the kernel reads, for a state like this."""
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        return run_proposals(rng, self.law(state), state.arrays, state.target, begin, end, tally)
+        return run_proposals(rng, self._law(state), state.arrays, state.target, begin, end, tally)
+
+    def _law(self, state: State) -> Any:
+        law = _checked(self, self.law(state), [choose, divide, weigh_merge])
+        if isinstance(law, Anchored):
+            _checked(self, law.anchors, [draw_anchors])
+            _checked(self, law.allocation, [allocate])
+        return law
 
 
 class Update(Move):
@@ -103,4 +122,5 @@ class Update(Move):
         """What the kernel reads, for a state like this."""
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        return run_updates(rng, self.law(state), state.arrays, state.target, begin, end, tally)
+        law = _checked(self, self.law(state), [update])
+        return run_updates(rng, law, state.arrays, state.target, begin, end, tally)

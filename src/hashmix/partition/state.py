@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.components.contract import clear, collect, derive, is_full, load, log_marginal
+from hashmix.components.contract import check_component, clear, collect, derive, is_full, load, log_marginal
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.partition.members import MOVED, N_CLUSTERS, N_FREE, Partition, canonical_labels, empty_partition, fill, grown
@@ -113,6 +113,7 @@ class State:
         self.partition = empty_partition(len(labels), capacity)
         fill(self.partition, labels, found)
         self.slots = self.component.slots(self.model, capacity)
+        check_component(self.component, self.model, self.slots)
         self.scratch = Scratch.empty(len(labels), capacity)
         self._set_prior()
         self.refresh()
