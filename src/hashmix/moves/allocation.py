@@ -188,7 +188,7 @@ def sequential_pass(rng, arrays, target, sides, forced, by_size):
 
 @helper
 def fill_sides(arrays, target, sides):
-    """Add every listed row to the statistics of its side."""
+    """Add every listed row to the statistics of its side. Slots are not cleared: they may hold the anchors already."""
     slots, model = arrays.slots, target.model
     rows, side_of = arrays.scratch.rows, arrays.scratch.sides
     for j in range(sides.m):

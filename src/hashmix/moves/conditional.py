@@ -22,7 +22,8 @@ def keep_spare_empty(arrays, target):
 def log_weight(arrays, target, slot, here, new, others, row):
     """Log of prior weight times predictive of a cluster for a row taken out of cluster ``here``.
 
-    ``new`` is the slot that stands for a new cluster, and ``others`` the number of clusters without the row.
+    ``new`` is the slot that stands for a new cluster: ``here`` if the row is alone there, else ``spare(partition, 0)``, which
+    :func:`keep_spare_empty` must have cleared (in the verb ``prepare``). ``others`` is the number of clusters without the row.
     """
     slots, model, prior = arrays.slots, target.model, target.prior
     if slot == new:
@@ -49,7 +50,7 @@ def normalise(log_weights, k):
 
 @helper
 def reassign(arrays, target, i, slot, row):
-    """Move row i to another cluster, with its statistics; the slot ``spare(0)`` stays empty."""
+    """Move row i to another cluster, with its statistics. Clusters are opened and closed; the slot ``spare(0)`` stays empty."""
     partition, slots, model = arrays.partition, arrays.slots, target.model
     old = partition.labels[i]
     opens = slot == spare(partition, 0)

@@ -150,8 +150,9 @@ def divide(rng, law, arrays, target, change, tally):
     """Divide the rows of a proposed split or cut, and return log q(back) − log q(there), or an upper bound of it.
 
     Of a split: list the rows other than the anchors in ``scratch.rows`` and their sides, 0 or 1, in ``scratch.sides``, and
-    leave the statistics of both sides in the slots of :func:`sides_of`. Of a cut: leave the statistics of the listed rows
-    in slot ``spare(partition, 0)``. Return −∞ for a null move.
+    leave the statistics of both sides in the slots of :func:`sides_of`, which must be cleared first. Of a cut: leave the
+    statistics of the listed rows in slot ``spare(partition, 0)``. Return −∞ for a null move. The number of clusters is still
+    the one before the change. Add the predictives evaluated to ``tally[WORK]``; proposals are counted by the driver.
     """
 
 
@@ -175,7 +176,11 @@ def prepare(law, arrays, target):
 
 
 def update(rng, law, arrays, target, step, tally):
-    """Draw something from its full conditional, and change the state; ``step`` counts the updates of an application."""
+    """Draw something from its full conditional, and change the state; ``step`` counts the updates of an application.
+
+    Add 1 to ``tally[PROPOSED]`` per update, 1 to ``tally[ACCEPTED]`` if it changed something, and the number of predictives to
+    ``tally[WORK]`` (:mod:`hashmix.moves.tally`). Move rows with :func:`hashmix.moves.conditional.reassign`.
+    """
 
 
 @fallback(complete, argument=1)

@@ -39,7 +39,11 @@ N_CLUSTERS, N_FREE, POOL_END, MOVED, TURN = range(5)
 
 
 class Partition(NamedTuple):
-    """Arrays of a partition of n rows, changed in place."""
+    """Arrays of a partition of n rows, changed in place.
+
+    The members of the cluster in slot s are ``pool[starts[s] : starts[s] + sizes[s]]``; the clusters are the slots
+    ``active[:n_clusters(partition)]``; row i is in slot ``labels[i]``.
+    """
 
     labels: np.ndarray  # (n,) slot of each row
     place: np.ndarray  # (n,) where the row stands in the pool

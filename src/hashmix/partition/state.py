@@ -86,6 +86,19 @@ class State:
     key : int, default=0
         Names the chain: hash functions are drawn from it.
 
+    Attributes
+    ----------
+    rows : Rows
+        The data; ``rows.matrix()`` is the array or sparse matrix.
+    component, prior, model :
+        Those of the target; the model changes if hyperparameters are learned.
+    partition, slots, scratch :
+        What kernels change, together :attr:`arrays`.
+    hashed : ChainTables
+        The chain's hash tables.
+    sweep : int
+        Number of sweeps so far.
+
     Examples
     --------
     >>> import numpy as np, hashmix as hm
