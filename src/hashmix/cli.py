@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import hashmix
-from hashmix import components, moves, plot, priors
+from hashmix import plot
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
@@ -353,18 +353,17 @@ def _data(options: argparse.Namespace) -> int:
 
 
 def _warmup(options: argparse.Namespace) -> int:
-    kernels = [
-        (family, move, dtype)
-        for dtype in (np.float64, np.float32)
-        for family in ("gaussian", "gaussian-full")
-        for move in (moves.Gibbs(), moves.SAMS(), moves.SDDS(), moves.LSHSM(), moves.MinSM())
-    ]
-    rows = np.random.default_rng(0).normal(size=(20, 2))
-    with counting_bar("kernels", " kernels", can_show(), len(kernels)) as show:
-        for family, move, dtype in kernels:
-            X = rows.astype(dtype)
-            component = components.resolve_component(family, X).component
-            sample(X, component, priors.DirichletProcess(1.0), move, n_draws=2, init="auto", random_state=0).point_estimate()
+    """Compile what a default fit of every component needs, in both precisions."""
+    rng = np.random.default_rng(0)
+    numbers, ones = rng.normal(size=(20, 2)), rng.integers(0, 2, (20, 3))
+    runs: list[tuple[str, np.ndarray]] = []
+    for name in COMPONENTS.names:
+        family: Any = COMPONENTS[name]
+        both = [numbers, numbers.astype(np.float32)]
+        runs += [(name, X) for X in ([ones] if family.takes_counts else both)]
+    with counting_bar("kernels", " fits", can_show(), len(runs)) as show:
+        for name, X in runs:
+            sample(X, name, n_draws=2, init="auto", random_state=0).point_estimate()
             show(1)
     folder = cache_folder()
     print(f"kernels are cached in {folder}" if folder else "kernels are not cached (HASHMIX_CACHE=0, or no writable folder)")

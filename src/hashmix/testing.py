@@ -183,8 +183,8 @@ def transition_matrix(move: Move, X: Any, component: Component, prior: Partition
     """The exact transition matrix of one application of a move, over ``partitions(n_rows)``.
 
     Every path through the compiled kernel is followed, so this is for 3 to 6 rows, and for moves with few choices: give hashed
-    moves one or two tables (``n_bits=1, n_tables=1``), and enumerate a scan one row at a time. ``key`` names the hash functions of a
-    move that hashes: an exact move is exact given any of them.
+    moves one or two tables (``n_bits=1, n_tables=1``), and enumerate a scan one row at a time. ``key`` names the hash
+    functions of a move that hashes: an exact move is exact given any of them.
 
     Examples
     --------

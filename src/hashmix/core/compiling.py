@@ -87,7 +87,7 @@ def helper(function: Callable) -> Callable:
 
     Python must not call it: compiling the wrapper for that would take longer than compiling the function.
     """
-    return numba.njit(**_OPTIONS, **_INTERNAL, **link_only(optimised=False))(function)
+    return numba.njit(**_OPTIONS, **_INTERNAL, **link_only(optimised=True))(function)
 
 
 def inlined(function: Callable) -> Callable:

@@ -21,12 +21,18 @@ from hashmix.partition.state import State
 __all__ = ["Move", "Proposal", "Update"]
 
 
-def _checked(move: Move, law: Any, verbs: list[Callable]) -> Any:
-    """Return a law if it is one: a NamedTuple with these verbs."""
+#: Types of laws that were found complete: a call that makes a few microseconds' worth of proposals must not check again.
+_COMPLETE: set[type] = set()
+
+
+def _check(move: Move, law: Any, verbs: list[Callable]) -> None:
+    """Raise unless a law is a NamedTuple with these verbs."""
+    if type(law) in _COMPLETE:
+        return
     if not (isinstance(law, tuple) and hasattr(law, "_fields")):
         raise TypeError(f"law() of {move.name} must return a NamedTuple. Got {law!r} instead.")
     check_verbs(move.name, type(law), verbs)
-    return law
+    _COMPLETE.add(type(law))
 
 
 class Move(Declared, ABC):
@@ -104,10 +110,11 @@ class Proposal(Move):
         return run_proposals(rng, self._law(state), state.arrays, state.target, begin, end, tally)
 
     def _law(self, state: State) -> Any:
-        law = _checked(self, self.law(state), [choose, divide, weigh_merge])
+        law = self.law(state)
+        _check(self, law, [choose, divide, weigh_merge])
         if isinstance(law, Anchored):
-            _checked(self, law.anchors, [draw_anchors])
-            _checked(self, law.allocation, [allocate])
+            _check(self, law.anchors, [draw_anchors])
+            _check(self, law.allocation, [allocate])
         return law
 
 
@@ -122,5 +129,6 @@ class Update(Move):
         """What the kernel reads, for a state like this."""
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        law = _checked(self, self.law(state), [update])
+        law = self.law(state)
+        _check(self, law, [update])
         return run_updates(rng, law, state.arrays, state.target, begin, end, tally)

@@ -31,8 +31,8 @@ __all__ = [
 class PriorWeights(NamedTuple):
     """A prior on partitions of n rows, as kernels read it.
 
-    ``log_v[K]`` for 0 < K < len(log_v); ``shift`` is s; ``flat`` means W ≡ 1. A constant in log V shifts reported log joints and
-    changes nothing else; priors that can be normalised include it.
+    ``log_v[K]`` for 0 < K < len(log_v); ``shift`` is s; ``flat`` means W ≡ 1. A constant in log V shifts reported log joints
+    and changes nothing else; priors that can be normalised include it.
     """
 
     log_v: np.ndarray
