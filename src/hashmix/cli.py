@@ -359,8 +359,8 @@ def _warmup(options: argparse.Namespace) -> int:
     runs: list[tuple[str, np.ndarray]] = []
     for name in COMPONENTS.names:
         family: Any = COMPONENTS[name]
-        both = [numbers, numbers.astype(np.float32)]
-        runs += [(name, X) for X in ([ones] if family.takes_counts else both)]
+        data: list[np.ndarray] = [ones] if family.takes_counts else [numbers, numbers.astype(np.float32)]
+        runs += [(name, X) for X in data]
     with counting_bar("kernels", " fits", can_show(), len(runs)) as show:
         for name, X in runs:
             sample(X, name, n_draws=2, init="auto", random_state=0).point_estimate()

@@ -238,7 +238,7 @@ def _cut_gain(arrays, target, whole, part, rest):
     return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), slots.sizes[part], left)
 
 
-@helper
+@inlined
 def merge_gain(arrays, target, first, second, union):
     """Log π(ρ′) − log π(ρ) of merging two clusters; overwrites slot ``union``."""
     slots, model = arrays.slots, target.model
