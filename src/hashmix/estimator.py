@@ -243,7 +243,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
 
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster."""
-        return self._predictive.log_joint(self._checked_rows(X))
+        rows = self._checked_rows(X)
+        return self._predictive.log_joint(rows)
 
     def _each_draw(self, X: Any, n_draws: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Log weight + log predictive of every row in every cluster of some draws, and the estimate's cluster each matches."""
