@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hashmix.core.compiling import helper, inlined, kernel
+from hashmix.core.compiling import borrowed, helper, inlined, kernel
 from hashmix.core.rng import integer
+from hashmix.core.threads import Threads
 
 __all__ = [
     "MOVED",
@@ -29,6 +30,7 @@ __all__ = [
     "n_clusters",
     "n_spare",
     "open_cluster",
+    "regroup",
     "spare",
     "take_turn",
 ]
@@ -216,6 +218,51 @@ def fill(partition: Partition, labels: np.ndarray, n_labels: int) -> None:
     counters = partition.counters
     counters[N_CLUSTERS], counters[POOL_END] = n_labels, len(labels)
     counters[N_FREE] -= n_labels
+
+
+#: Rows per task when members are listed again.
+_REGROUP_BLOCK = 65_536
+
+
+@kernel
+def _count_block(partition, counts, begin, end):
+    labels, counts = borrowed(partition.labels), borrowed(counts)
+    for i in range(begin, end):
+        counts[labels[i]] += 1
+
+
+@kernel
+def _list_block(partition, places, begin, end):
+    labels, pool, place, places = (
+        borrowed(partition.labels),
+        borrowed(partition.pool),
+        borrowed(partition.place),
+        borrowed(places),
+    )
+    for i in range(begin, end):
+        at = places[labels[i]]
+        places[labels[i]] = at + 1
+        pool[at] = i
+        place[i] = at
+
+
+def regroup(partition: Partition, threads: Threads) -> None:
+    """List the members of all clusters again, after labels were changed among the clusters there are.
+
+    A cluster must not have been emptied or opened. Rows are listed in ascending order, whatever the number of threads.
+    """
+    n, capacity = len(partition.labels), len(partition.sizes)
+    begins = np.arange(0, n, _REGROUP_BLOCK)
+    counts = np.zeros((len(begins), capacity), np.int64)
+    spans = [(b, begin, min(begin + _REGROUP_BLOCK, n)) for b, begin in enumerate(begins.tolist())]
+    threads.map(lambda span: _count_block(partition, counts[span[0]], span[1], span[2]), spans)
+    used = partition.active[: partition.counters[N_CLUSTERS]]
+    sizes = counts.sum(axis=0)
+    partition.sizes[used] = partition.lengths[used] = sizes[used]
+    partition.starts[used] = np.cumsum(sizes[used]) - sizes[used]
+    partition.counters[POOL_END] = n
+    places = partition.starts + np.cumsum(counts, axis=0) - counts
+    threads.map(lambda span: _list_block(partition, places[span[0]], span[1], span[2]), spans)
 
 
 @kernel

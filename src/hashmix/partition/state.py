@@ -8,6 +8,7 @@ import numpy as np
 
 from hashmix.components.contract import check_component, clear, collect, derive, is_full, load, log_marginal
 from hashmix.core.compiling import borrowed, kernel
+from hashmix.core.threads import Threads
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.partition.members import MOVED, N_CLUSTERS, N_FREE, Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.partition.target import Target, TargetArrays
@@ -85,6 +86,8 @@ class State:
         The chain's hash tables, if they exist already.
     key : int, default=0
         Names the chain: hash functions are drawn from it.
+    threads : Threads, optional
+        The threads that moves share their rows out to; one by default.
 
     Attributes
     ----------
@@ -112,10 +115,18 @@ class State:
     >>> state.check()
     """
 
-    def __init__(self, target: Target, labels: Any, hashed: ChainTables | None = None, key: int = 0) -> None:
+    def __init__(
+        self,
+        target: Target,
+        labels: Any,
+        hashed: ChainTables | None = None,
+        key: int = 0,
+        threads: Threads | None = None,
+    ) -> None:
         self.rows, self.component, self.prior, self.model = target.rows, target.component, target.prior, target.model
         self.learner = self.component.learner(self.model, self.rows)
         self.hashed = ChainTables(self.component.hashed(self.rows), key) if hashed is None else hashed
+        self.threads = Threads() if threads is None else threads
         self.sweep = 0  # number of sweeps so far: hash tables are refreshed by it
         self.concentration = self.prior.start_concentration
         self._build(np.asarray(labels, dtype=np.int32))
