@@ -169,6 +169,10 @@ class DenseSlots(NamedTuple):
         """Size and additive statistics of the clusters in the slots ``used``."""
         return np.column_stack([self.sizes[used], self.stats[used]])
 
+    def for_worker(self) -> DenseSlots:
+        """The same clusters with buffers of its own, for a thread that changes clusters no other thread touches."""
+        return self._replace(row=np.empty_like(self.row), work=np.empty_like(self.work), product=np.empty_like(self.product))
+
     def grown(self, capacity: int) -> DenseSlots:
         """The same clusters with more slots."""
         bigger = self.empty(capacity, self.stats.shape[1], self.derived.shape[1], len(self.row))
@@ -334,6 +338,10 @@ class Component(Declared, ABC):
     def draw_rows(self, parameters: Any, labels: np.ndarray, rng: np.random.Generator) -> Any:
         """One row per label, drawn under that cluster's parameters, (len(labels), D)."""
         raise self._cannot("draw_rows")
+
+    def draw_density(self, model: Any, stats: Any, rng: np.random.Generator) -> Any:
+        """Draw every cluster's parameters, and return what weighs all rows at once (:mod:`hashmix.components.densities`)."""
+        raise self._cannot("draw_density")
 
     def word_profile(self, model: Any, stats: Any) -> np.ndarray:
         """Expected probability or rate of every word in every cluster, (K, D); for components that have words."""

@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from hashmix.components.contract import Component, Learner
+from hashmix.components.densities import DiagonalDensity, FullDensity
 from hashmix.components.gaussian.learning import Hyperprior, learn
 from hashmix.data.rows import ROW_BLOCK, DenseRows
 
@@ -90,6 +91,16 @@ class GaussianComponent(Component):
         self, model: Any, mean: np.ndarray, kappa: float, scales: np.ndarray, constants: bool = True
     ) -> Any:
         """The model with other hyperparameters; without look-up tables if these are not needed."""
+
+    def draw_density(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> DiagonalDensity | FullDensity:
+        means, precisions = self._draw_precisions(model, stats, rng)
+        if precisions.ndim == 2:
+            log_roots = 0.5 * np.log(precisions).sum(axis=1)
+        else:
+            log_roots = 0.5 * np.linalg.slogdet(precisions)[1]
+        constants = log_roots + model.log_jacobian - 0.5 * means.shape[1] * _LOG_2PI
+        kind = DiagonalDensity if precisions.ndim == 2 else FullDensity
+        return kind.of(model.origin, model.inverse_scale, means, precisions, constants)
 
     def log_densities(self, parameters: GaussianParameters, X: Any) -> np.ndarray:
         return log_densities(parameters, self.rows(X).matrix())

@@ -1,0 +1,262 @@
+"""Densities of clusters whose parameters were drawn: what lets all rows be weighed at once.
+
+A *density* is a ``NamedTuple`` made by :meth:`hashmix.components.contract.Component.draw_density`, one column per cluster, with
+the verbs of this file. The log density of a row x in column c is
+
+    intercepts[c] + φ(x) · weights[c],
+
+so that a block of rows takes one matrix product, in float32. Terms of the sum may be large and cancel. :func:`rounding` bounds
+the error that this leaves for a row; where it is too large, :func:`log_density` computes the few densities that matter in
+float64, from differences that do not cancel.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hashmix.core.compiling import hot_helper, implements
+
+__all__ = [
+    "CountDensity",
+    "DiagonalDensity",
+    "FullDensity",
+    "log_densities",
+    "log_density",
+    "n_terms",
+    "narrowed",
+    "rounding",
+]
+
+#: Error of a sum of products in float32, relative to the sum of their magnitudes: inputs, products and sums round.
+_EPS = 4.0 * 2.0**-24
+
+
+# ---- the verbs -------------------------------------------------------------------------------------------------------------
+
+
+def log_densities(density, data, rows, begin, end, features, out):
+    """φ(x) · weights of rows ``rows[begin:end]`` in all columns, in float32, written to the first rows of ``out``.
+
+    ``features`` is a float32 buffer with :func:`n_terms` columns.
+    """
+
+
+def log_density(density, data, i, c):
+    """Log density of row i in column c, in float64, with the intercept; up to a term that depends on the row alone."""
+
+
+def rounding(density, data, i):
+    """A bound on the error of :func:`log_densities` for row i."""
+
+
+def n_terms(density: Any) -> int:
+    """Length of φ(x), as :func:`log_densities` needs it in its buffer."""
+    return 1 if isinstance(density, CountDensity) else density.weights.shape[1]
+
+
+def narrowed(density: Any, columns: np.ndarray) -> Any:
+    """The density with some of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.components.densities import CountDensity, narrowed
+    >>> narrowed(CountDensity(np.zeros(3), np.ones((5, 3), np.float32)), np.array([0, 2])).logs.shape
+    (5, 2)
+    """
+    if isinstance(density, CountDensity):
+        return density._replace(intercepts=density.intercepts[columns], logs=np.ascontiguousarray(density.logs[:, columns]))
+    return density._replace(**{name: getattr(density, name)[columns] for name in density._fields if name in _BY_COLUMN})
+
+
+_BY_COLUMN = ("intercepts", "constants", "means", "precisions", "weights")
+
+
+# ---- Gaussian --------------------------------------------------------------------------------------------------------------
+
+
+class DiagonalDensity(NamedTuple):
+    """Gaussians with independent columns; φ(x) = (y, y²), y the row in internal units.
+
+    ``magnitude`` (D + 1,) bounds the terms of a sum: those of y² in every column, and the rest.
+    """
+
+    intercepts: np.ndarray
+    constants: np.ndarray
+    origin: np.ndarray
+    unit: np.ndarray
+    means: np.ndarray
+    precisions: np.ndarray
+    weights: np.ndarray
+    magnitude: np.ndarray
+
+    @classmethod
+    def of(cls, origin: Any, unit: Any, means: Any, precisions: Any, constants: Any) -> DiagonalDensity:
+        """Means and precisions (K, D) in internal units, and the constants of the log densities (K,)."""
+        linear = precisions * means
+        squares = (linear * means).sum(axis=1)
+        weights = np.concatenate([linear, -0.5 * precisions], axis=1).astype(np.float32)
+        return cls(
+            constants - 0.5 * squares,
+            constants,
+            origin,
+            unit,
+            means,
+            precisions,
+            weights,
+            np.append(precisions.max(axis=0), squares.max()),
+        )
+
+
+class FullDensity(NamedTuple):
+    """Gaussians with full covariances; φ(x) = (y, lower triangle of y yᵀ row by row)."""
+
+    intercepts: np.ndarray
+    constants: np.ndarray
+    origin: np.ndarray
+    unit: np.ndarray
+    means: np.ndarray
+    precisions: np.ndarray
+    weights: np.ndarray
+    magnitude: np.ndarray
+
+    @classmethod
+    def of(cls, origin: Any, unit: Any, means: Any, precisions: Any, constants: Any) -> FullDensity:
+        """Means (K, D) and precision matrices (K, D, D) in internal units, and the constants of the log densities (K,)."""
+        d = means.shape[1]
+        rows, columns = np.tril_indices(d)
+        linear = np.einsum("kij,kj->ki", precisions, means)
+        products = precisions[:, rows, columns] * np.where(rows == columns, -0.5, -1.0)
+        # Σ|Λ_jk y_j y_k| ≤ D Σ Λ_jj y_j², because |Λ_jk| ≤ √(Λ_jj Λ_kk).
+        diagonal = d * np.diagonal(precisions, axis1=1, axis2=2)
+        return cls(
+            constants - 0.5 * (linear * means).sum(axis=1),
+            constants,
+            origin,
+            unit,
+            means,
+            precisions,
+            np.concatenate([linear, products], axis=1).astype(np.float32),
+            np.append(diagonal.max(axis=0), (diagonal * means * means).sum(axis=1).max()),
+        )
+
+
+@hot_helper
+def _internal(density, data, i, j):
+    return (data.values[i, j] - density.origin[j]) * density.unit[j]
+
+
+@implements(log_densities, DiagonalDensity)
+def _diagonal_log_densities(density, data, rows, begin, end, features, out):
+    d = len(density.origin)
+    for r in range(end - begin):
+        i = rows[begin + r]
+        for j in range(d):
+            y = np.float32(_internal(density, data, i, j))
+            features[r, j] = y
+            features[r, d + j] = y * y
+    m = end - begin
+    np.dot(features[:m], density.weights.T, out[:m])
+
+
+@implements(log_densities, FullDensity)
+def _full_log_densities(density, data, rows, begin, end, features, out):
+    d = len(density.origin)
+    for r in range(end - begin):
+        i = rows[begin + r]
+        at = d
+        for j in range(d):
+            y = np.float32(_internal(density, data, i, j))
+            features[r, j] = y
+            for k in range(j + 1):
+                features[r, at + k] = y * features[r, k]
+            at += j + 1
+    m = end - begin
+    np.dot(features[:m], density.weights.T, out[:m])
+
+
+@implements(log_density, DiagonalDensity, hot=True)
+def _diagonal_log_density(density, data, i, c):
+    total = 0.0
+    means, precisions = density.means[c], density.precisions[c]
+    for j in range(len(means)):
+        t = _internal(density, data, i, j) - means[j]
+        total += precisions[j] * t * t
+    return density.constants[c] - 0.5 * total
+
+
+@implements(log_density, FullDensity, hot=True)
+def _full_log_density(density, data, i, c):
+    total = 0.0
+    means, precisions = density.means[c], density.precisions[c]
+    for j in range(len(means)):
+        t = _internal(density, data, i, j) - means[j]
+        half = 0.5 * precisions[j, j] * t
+        for k in range(j):
+            half += precisions[j, k] * (_internal(density, data, i, k) - means[k])
+        total += t * half
+    return density.constants[c] - total
+
+
+@hot_helper
+def _gaussian_rounding(density, data, i):
+    d = len(density.origin)
+    total = density.magnitude[d]
+    for j in range(d):
+        y = _internal(density, data, i, j)
+        total += density.magnitude[j] * y * y
+    return _EPS * total
+
+
+@implements(rounding, DiagonalDensity, hot=True)
+def _diagonal_rounding(density, data, i):
+    return _gaussian_rounding(density, data, i)
+
+
+@implements(rounding, FullDensity, hot=True)
+def _full_rounding(density, data, i):
+    return _gaussian_rounding(density, data, i)
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------------
+
+
+class CountDensity(NamedTuple):
+    """Sparse counts x with log density Σ x_j · logs[j, c] + intercepts[c]: multinomial, Poisson and Bernoulli columns."""
+
+    intercepts: np.ndarray
+    logs: np.ndarray  # (D, K) float32
+
+
+@implements(log_densities, CountDensity)
+def _count_log_densities(density, data, rows, begin, end, features, out):
+    logs = density.logs
+    k = logs.shape[1]
+    for r in range(end - begin):
+        i = rows[begin + r]
+        row = out[r]
+        for c in range(k):
+            row[c] = 0.0
+        for at in range(data.begins[i], data.begins[i + 1]):
+            count, word = np.float32(data.values[at]), logs[data.columns[at]]
+            for c in range(k):
+                row[c] += count * word[c]
+
+
+@implements(log_density, CountDensity, hot=True)
+def _count_log_density(density, data, i, c):
+    total = density.intercepts[c]
+    for at in range(data.begins[i], data.begins[i + 1]):
+        total += data.values[at] * density.logs[data.columns[at], c]
+    return total
+
+
+@implements(rounding, CountDensity, hot=True)
+def _count_rounding(density, data, i):
+    # A drawn log probability of an absent word is at least −745; those of words that matter are of order ten.
+    total = 0.0
+    for at in range(data.begins[i], data.begins[i + 1]):
+        total += data.values[at]
+    return 32.0 * _EPS * total
