@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.core.compiling import hot_helper, implements
+from hashmix.core.compiling import helper, hot_helper, implements
 
 __all__ = [
     "CountDensity",
     "DiagonalDensity",
     "FullDensity",
+    "gathered",
     "log_densities",
     "log_density",
     "n_terms",
-    "narrowed",
     "rounding",
 ]
 
@@ -36,11 +36,15 @@ _EPS = 4.0 * 2.0**-24
 # ---- the verbs -------------------------------------------------------------------------------------------------------------
 
 
-def log_densities(density, data, rows, begin, end, features, out):
-    """φ(x) · weights of rows ``rows[begin:end]`` in all columns, in float32, written to the first rows of ``out``.
+def log_densities(density, weights, data, rows, begin, end, features, out):
+    """φ(x) · weights of rows ``rows[begin:end]``, in float32, written to the first rows of ``out``.
 
-    ``features`` is a float32 buffer with :func:`n_terms` columns.
+    ``weights`` are those of all columns, or of some (:func:`gathered`); ``features`` is a buffer with :func:`n_terms` columns.
     """
+
+
+def gathered(density, columns):
+    """The weights of some columns."""
 
 
 def log_density(density, data, i, c):
@@ -54,24 +58,6 @@ def rounding(density, data, i):
 def n_terms(density: Any) -> int:
     """Length of φ(x), as :func:`log_densities` needs it in its buffer."""
     return 1 if isinstance(density, CountDensity) else density.weights.shape[1]
-
-
-def narrowed(density: Any, columns: np.ndarray) -> Any:
-    """The density with some of its columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hashmix.components.densities import CountDensity, narrowed
-    >>> narrowed(CountDensity(np.zeros(3), np.ones((5, 3), np.float32)), np.array([0, 2])).logs.shape
-    (5, 2)
-    """
-    if isinstance(density, CountDensity):
-        return density._replace(intercepts=density.intercepts[columns], logs=np.ascontiguousarray(density.logs[:, columns]))
-    return density._replace(**{name: getattr(density, name)[columns] for name in density._fields if name in _BY_COLUMN})
-
-
-_BY_COLUMN = ("intercepts", "constants", "means", "precisions", "weights")
 
 
 # ---- Gaussian --------------------------------------------------------------------------------------------------------------
@@ -149,7 +135,7 @@ def _internal(density, data, i, j):
 
 
 @implements(log_densities, DiagonalDensity)
-def _diagonal_log_densities(density, data, rows, begin, end, features, out):
+def _diagonal_log_densities(density, weights, data, rows, begin, end, features, out):
     d = len(density.origin)
     for r in range(end - begin):
         i = rows[begin + r]
@@ -158,11 +144,11 @@ def _diagonal_log_densities(density, data, rows, begin, end, features, out):
             features[r, j] = y
             features[r, d + j] = y * y
     m = end - begin
-    np.dot(features[:m], density.weights.T, out[:m])
+    np.dot(features[:m], weights.T, out[:m])
 
 
 @implements(log_densities, FullDensity)
-def _full_log_densities(density, data, rows, begin, end, features, out):
+def _full_log_densities(density, weights, data, rows, begin, end, features, out):
     d = len(density.origin)
     for r in range(end - begin):
         i = rows[begin + r]
@@ -174,7 +160,7 @@ def _full_log_densities(density, data, rows, begin, end, features, out):
                 features[r, at + k] = y * features[r, k]
             at += j + 1
     m = end - begin
-    np.dot(features[:m], density.weights.T, out[:m])
+    np.dot(features[:m], weights.T, out[:m])
 
 
 @implements(log_density, DiagonalDensity, hot=True)
@@ -198,6 +184,25 @@ def _full_log_density(density, data, i, c):
             half += precisions[j, k] * (_internal(density, data, i, k) - means[k])
         total += t * half
     return density.constants[c] - total
+
+
+@implements(gathered, DiagonalDensity)
+def _diagonal_gathered(density, columns):
+    return _rows_of(density.weights, columns)
+
+
+@implements(gathered, FullDensity)
+def _full_gathered(density, columns):
+    return _rows_of(density.weights, columns)
+
+
+@helper
+def _rows_of(weights, columns):
+    out = np.empty((len(columns), weights.shape[1]), np.float32)
+    for k in range(len(columns)):
+        for j in range(weights.shape[1]):
+            out[k, j] = weights[columns[k], j]
+    return out
 
 
 @hot_helper
@@ -224,32 +229,40 @@ def _full_rounding(density, data, i):
 
 
 class CountDensity(NamedTuple):
-    """Sparse counts x with log density Σ x_j · logs[j, c] + intercepts[c]: multinomial, Poisson and Bernoulli columns."""
+    """Sparse counts x with log density Σ x_j · weights[j, c] + intercepts[c]: multinomial, Poisson and Bernoulli columns."""
 
     intercepts: np.ndarray
-    logs: np.ndarray  # (D, K) float32
+    weights: np.ndarray  # (D, K)
 
 
 @implements(log_densities, CountDensity)
-def _count_log_densities(density, data, rows, begin, end, features, out):
-    logs = density.logs
-    k = logs.shape[1]
+def _count_log_densities(density, weights, data, rows, begin, end, features, out):
+    k = weights.shape[1]
     for r in range(end - begin):
         i = rows[begin + r]
         row = out[r]
         for c in range(k):
             row[c] = 0.0
         for at in range(data.begins[i], data.begins[i + 1]):
-            count, word = np.float32(data.values[at]), logs[data.columns[at]]
+            count, word = np.float32(data.values[at]), weights[data.columns[at]]
             for c in range(k):
                 row[c] += count * word[c]
+
+
+@implements(gathered, CountDensity)
+def _count_gathered(density, columns):
+    out = np.empty((density.weights.shape[0], len(columns)), np.float32)
+    for j in range(len(out)):
+        for k in range(len(columns)):
+            out[j, k] = density.weights[j, columns[k]]
+    return out
 
 
 @implements(log_density, CountDensity, hot=True)
 def _count_log_density(density, data, i, c):
     total = density.intercepts[c]
     for at in range(data.begins[i], data.begins[i + 1]):
-        total += data.values[at] * density.logs[data.columns[at], c]
+        total += data.values[at] * density.weights[data.columns[at], c]
     return total
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "cache_folder",
     "check_verbs",
     "fallback",
+    "finite_helper",
     "helper",
     "hot_helper",
     "implements",
@@ -101,6 +102,12 @@ def hot_helper(function: Callable) -> Callable:
     Infinities and NaN keep their meaning.
     """
     return numba.njit(**_HOT, **_OPTIONS, **_INTERNAL, **link_only(optimised=True))(function)
+
+
+def finite_helper(function: Callable) -> Callable:
+    """A :func:`hot_helper` that meets finite numbers only, so that comparisons can be vectorised too."""
+    flags = {"contract", "reassoc", "nnan", "ninf", "nsz"}
+    return numba.njit(forceinline=True, fastmath=flags, **_OPTIONS, **_INTERNAL, **link_only(optimised=True))(function)
 
 
 def implements(verb: Callable, cls: type, *, argument: int = 0, hot: bool = False, inline: bool = False) -> Callable:

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.components.contract import check_component, clear, collect, derive, is_full, load, log_marginal
+from hashmix.components.contract import DenseSlots, check_component, clear, collect, derive, is_full, load, log_marginal
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.threads import Threads
 from hashmix.hashing.chain_tables import ChainTables
+from hashmix.partition.collecting import collect_statistics
 from hashmix.partition.members import MOVED, N_CLUSTERS, N_FREE, Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.partition.target import Target, TargetArrays
 from hashmix.priors.contract import log_prior
@@ -185,6 +186,14 @@ class State:
         """Labels of the rows, 0, 1, … in the order of first appearance."""
         return canonical_labels(self.partition.labels, self.capacity)[0]
 
+    def statistics(self, slots: np.ndarray) -> Any:
+        """Sizes and additive statistics of all clusters, in the order of ``slots``, as array code takes them."""
+        if isinstance(self.slots, DenseSlots):
+            return self.slots.statistics(slots)
+        place = np.empty(self.capacity, np.int32)
+        place[slots] = np.arange(len(slots))
+        return self.component.statistics(self.model, self.rows, place[self.partition.labels], len(slots))
+
     def log_likelihood(self) -> float:
         """Σ log m(c) over the clusters."""
         return float(_log_marginals(self.partition, self.slots, self.model, False).sum())
@@ -226,12 +235,15 @@ class State:
 
     def refresh(self) -> None:
         """Recompute all statistics from the data, so that rounding errors of adding and removing rows do not accumulate."""
+        self.partition.counters[MOVED] = 0
+        if isinstance(self.slots, DenseSlots):
+            collect_statistics(self.component, self.model, self.rows.arrays, self.partition, self.slots, self.threads)
+            return
         done = 0
         while done < self.n_rows:
             self.ensure_spare()
             done = _refill(self.partition, self.slots, self.model, self.rows.arrays, done)
         _log_marginals(self.partition, self.slots, self.model, True)
-        self.partition.counters[MOVED] = 0
 
     def rebuild(self) -> None:
         """Forget everything but labels, hyperparameters and concentration, and rebuild the rest from them.

@@ -11,6 +11,7 @@ from hashmix.components.contract import Learner
 from hashmix.components.counts.bernoulli_kernels import BernoulliModel, rises_up_to
 from hashmix.components.counts.shared import CountComponent, histogram, rise_of_pairs, sizes_and_words
 from hashmix.components.counts.word_slots import count_at, n_places
+from hashmix.components.densities import CountDensity
 from hashmix.components.tabulated import n_tabulated
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.slice_sampling import slice_within
@@ -130,18 +131,27 @@ class BetaBernoulli(CountComponent):
         """Probabilities of a 1 in every cluster's columns, (K, D)."""
         return rng.beta(*self._shapes(model, stats))
 
+    def draw_density(self, model: BernoulliModel, stats: csr_array, rng: np.random.Generator) -> CountDensity:
+        ones, zeros = _log_odds(self.draw_parameters(model, stats, rng))
+        return CountDensity(zeros.sum(axis=1), np.ascontiguousarray((ones - zeros).T, np.float32))
+
     def expected_parameters(self, model: BernoulliModel, stats: csr_array) -> np.ndarray:
         ones, zeros = self._shapes(model, stats)
         return ones / (ones + zeros)
 
     def log_densities(self, parameters: np.ndarray, X: Any) -> np.ndarray:
         matrix = self.rows(X).matrix()
-        tiny = np.finfo(np.float64).tiny
-        ones, zeros = np.log(np.maximum(parameters, tiny)), np.log1p(-np.minimum(parameters, 1.0 - 2**-53))
+        ones, zeros = _log_odds(parameters)
         return matrix @ (ones - zeros).T + zeros.sum(axis=1)
 
     def draw_rows(self, parameters: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> csr_array:
         return csr_array((rng.random((len(labels), parameters.shape[1])) < parameters[labels]).astype(np.uint8))
+
+
+def _log_odds(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log probabilities of a 1 and of a 0, finite even where rounding left 0 or 1."""
+    tiny = np.finfo(np.float64).tiny
+    return np.log(np.maximum(probabilities, tiny)), np.log1p(-np.minimum(probabilities, 1.0 - 2**-53))
 
 
 @kernel

@@ -20,6 +20,7 @@ from hashmix.components.counts.shared import (
     sum_by_row,
     sum_rises,
 )
+from hashmix.components.densities import CountDensity
 from hashmix.core.slice_sampling import slice_within
 from hashmix.core.special import log_gamma_ratios
 from hashmix.core.validation import check_flag, check_vector
@@ -146,6 +147,10 @@ class DirichletMultinomial(CountComponent):
         shapes = model.values[model.levels] + sizes_and_words(stats)[1].toarray()
         weights = np.maximum(rng.standard_gamma(shapes), np.finfo(np.float64).tiny)
         return MultinomialParameters(weights / weights.sum(axis=1, keepdims=True), model.lengths)
+
+    def draw_density(self, model: CountModel, stats: csr_array, rng: np.random.Generator) -> CountDensity:
+        logs = np.log(self.draw_parameters(model, stats, rng).probabilities)
+        return CountDensity(np.zeros(len(logs)), np.ascontiguousarray(logs.T, np.float32))
 
     def expected_parameters(self, model: CountModel, stats: csr_array) -> MultinomialParameters:
         return MultinomialParameters(self.word_profile(model, stats), model.lengths)

@@ -20,6 +20,7 @@ from hashmix.components.counts.shared import (
     sum_by_row,
     sum_rises,
 )
+from hashmix.components.densities import CountDensity
 from hashmix.core.slice_sampling import slice_within
 from hashmix.core.validation import check_flag, check_number, check_vector
 from hashmix.data.rows import SparseRows
@@ -140,6 +141,11 @@ class GammaPoisson(CountComponent):
         """Rates of every cluster's columns, (K, D)."""
         shapes, rates = self._shapes_and_rates(model, stats)
         return rng.standard_gamma(shapes) / rates
+
+    def draw_density(self, model: CountModel, stats: csr_array, rng: np.random.Generator) -> CountDensity:
+        rates = self.draw_parameters(model, stats, rng)
+        logs = np.log(np.maximum(rates, np.finfo(np.float64).tiny))
+        return CountDensity(-rates.sum(axis=1), np.ascontiguousarray(logs.T, np.float32))
 
     def expected_parameters(self, model: CountModel, stats: csr_array) -> np.ndarray:
         shapes, rates = self._shapes_and_rates(model, stats)

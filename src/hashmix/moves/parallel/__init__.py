@@ -1,0 +1,1 @@
+"""Moves that look at all rows at once."""

@@ -1,0 +1,372 @@
+"""Parallel Gibbs: given drawn parameters, all rows choose their clusters at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hashmix.components.contract import DenseSlots, add, is_full, load, remove
+from hashmix.components.densities import gathered, log_densities, log_density, n_terms, rounding
+from hashmix.core.compiling import borrowed, finite_helper, helper, kernel
+from hashmix.core.counter import address, uniform_at
+from hashmix.core.rng import integer, numpy_generator
+from hashmix.core.validation import check_integer
+from hashmix.hashing.cells import CellFamily, Cells
+from hashmix.moves.contract import Move
+from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK
+from hashmix.partition.leaders import Leaders, find_leaders, rank_of
+from hashmix.partition.members import MOVED, regroup
+from hashmix.partition.state import State
+
+__all__ = ["ParallelGibbs"]
+
+#: Rows per matrix product: fewer if there are many clusters, so that the products stay in the cache.
+_BLOCK, _LOGITS = 512, 131_072
+#: Rows per task.
+_TASK = 8192
+#: A cluster whose log weight is this far below the largest is left out: its probability is below 1e-13.
+_FAR = 30.0
+#: Largest error of a log density, in nats, that float32 may leave; else the densities that matter are computed in float64.
+_PRECISION = 0.005
+#: Rows of a cell that choose its candidates, and candidates that are drawn at random.
+_CHOOSERS, _STRAYS = 4, 2
+#: How much less a row and cluster costs here than a collapsed predictive.
+_CHEAPER = 16
+
+# What a counter-based number is for.
+_DRAW, _CHOOSE, _STRAY = 1, 2, 3
+
+
+class Offer(NamedTuple):
+    """What rows choose from, one column per cluster in the order of its leader's rank."""
+
+    density: Any
+    log_weights: np.ndarray  # (K,) log w, float64
+    intercepts: np.ndarray  # (K,) the density's plus log w, float32
+    ranks: np.ndarray  # (K,) ranks of the leaders, increasing
+    slots: np.ndarray  # (K,) the clusters
+    columns: np.ndarray  # (capacity,) the column of each cluster
+
+
+class Room(NamedTuple):
+    """Buffers of one thread: a block of rows as features, their log weights, and the columns near the best with theirs."""
+
+    features: np.ndarray
+    logits: np.ndarray
+    near: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, density: Any, k: int) -> Room:
+        block = min(_BLOCK, max(64, _LOGITS // k))
+        return cls(
+            np.empty((block, n_terms(density)), np.float32), np.empty(block * k, np.float32), np.empty(k, np.int32), np.empty(k)
+        )
+
+
+class ParallelGibbs(Move):
+    """Draw the parameters of all clusters, then a new cluster for every row, all rows at once.
+
+    Every cluster has a leader, its row of least rank, which stays. A row chooses among the clusters whose leader ranks before
+    it. So no cluster is emptied and the leaders remain leaders. Given the parameters, the weights and the leaders, rows are
+    independent, and drawing them all leaves the posterior invariant, for every prior. The move opens no clusters and closes
+    none; combine it with splits and merges.
+
+    Parameters
+    ----------
+    candidates : int or None, default=None
+        Clusters that a row chooses from; None for all. Rows are grouped into cells by where they are, and a few rows of a
+        cell, drawn at random, choose the likeliest clusters for all of them. A row whose cluster is not among the
+        candidates stays. Candidates depend on rows and parameters, never on labels.
+    refresh : int, default=10
+        Sweeps between fresh cells.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1.0, (50, 2)) for m in (-5, 5)])
+    >>> moves = [(hm.moves.ParallelGibbs(), 1), (hm.moves.SAMS(), 10)]
+    >>> posterior = hm.sample(X, moves=moves, n_draws=50, n_warmup=50, random_state=0)
+    >>> int(np.median(posterior.n_clusters))
+    2
+    """
+
+    def __init__(self, candidates: int | None = None, refresh: int = 10) -> None:
+        owner = type(self).__name__
+        self.candidates = None if candidates is None else check_integer(owner, "candidates", candidates, low=2)
+        self.refresh = check_integer(owner, "refresh", refresh, low=1)
+
+    def expected_work(self, state: State) -> float:
+        k = state.n_clusters if self.candidates is None else min(self.candidates, state.n_clusters)
+        return max(1.0, state.n_rows * k / _CHEAPER)
+
+    def units_per_call(self, state: State) -> int:
+        return 1
+
+    def compile(self, state: State) -> None:
+        self.scan(state, *_offer_seed(np.uint64(0)), commit=False)
+
+    def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
+        moved = self.scan(state, *_offer_seed(_draw_seed(rng)))
+        tally[PROPOSED] += state.n_rows
+        tally[ACCEPTED] += moved
+        tally[WORK] += int(self.expected_work(state))
+        return begin + 1
+
+    def scan(self, state: State, seed: np.uint64, generator: np.random.Generator, commit: bool = True) -> int:
+        """One application; return the number of rows that moved."""
+        leaders = find_leaders(seed, state.partition)
+        stats = state.statistics(leaders.order)
+        density = state.component.draw_density(state.model, stats, generator)
+        sizes = state.partition.sizes[leaders.order]
+        prior = state.target.prior
+        weights = np.zeros(len(sizes)) if prior.flat else _log_gammas(sizes + prior.shift, generator)
+        return self.draw_labels(state, seed, leaders, density, weights, commit)
+
+    def draw_labels(
+        self,
+        state: State,
+        seed: np.uint64,
+        leaders: Leaders,
+        density: Any,
+        log_weights: np.ndarray,
+        commit: bool = True,
+    ) -> int:
+        """Draw every row's cluster, given ranks, parameters and weights; return the number of rows that moved."""
+        k, labels = len(leaders.order), state.partition.labels
+        columns = np.full(state.capacity, -1, np.int32)
+        columns[leaders.order] = np.arange(k, dtype=np.int32)
+        offer = Offer(
+            density,
+            log_weights,
+            (density.intercepts + log_weights).astype(np.float32),
+            leaders.ranks[leaders.order],
+            leaders.order,
+            columns,
+        )
+        data, before = state.rows.arrays, None if isinstance(state.slots, DenseSlots) else labels.copy()
+        moved: list[int]
+        if self.candidates is None or self.candidates >= k:
+
+            def scan_block(begin: int) -> int:
+                rows = np.arange(begin, min(begin + _TASK, len(labels)), dtype=np.int32)
+                return _choose_among_all(seed, offer, data, rows, labels, Room.of(density, k))
+
+            moved = state.threads.map(scan_block, range(0, len(labels), _TASK))
+        else:
+            cells: Cells = state.hashed.tables(CellFamily(), state.sweep, self.refresh)
+            m = self.candidates
+
+            def scan_cells(span: tuple[int, int]) -> int:
+                room = Room.of(density, k)
+                return _choose_among_candidates(seed, offer, data, cells.order, cells.begins, *span, m, labels, room)
+
+            sizes = np.diff(cells.begins)
+            moved = state.threads.map(scan_cells, _spans(sizes))
+        if commit:
+            _commit(state, before, sum(moved))
+        return sum(moved)
+
+
+def _log_gammas(shapes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Logarithms of gamma variables; finite, even if one is too small for a float."""
+    return np.log(np.maximum(generator.standard_gamma(shapes), np.finfo(np.float64).tiny))
+
+
+def _spans(sizes: np.ndarray) -> list[tuple[int, int]]:
+    """Spans of cells with about as many rows as a task."""
+    task = (np.cumsum(sizes) - sizes) // _TASK
+    firsts = np.flatnonzero(np.diff(task, prepend=-1))
+    return list(zip(firsts.tolist(), [*firsts[1:].tolist(), len(sizes)], strict=True))
+
+
+def _commit(state: State, before: np.ndarray | None, moved: int) -> None:
+    """Let members and statistics follow the labels."""
+    if moved == 0:
+        return
+    regroup(state.partition, state.threads)
+    if before is None:
+        state.refresh()
+        return
+    done = 0
+    while done < len(before):
+        state.ensure_spare()
+        done = _follow(state.slots, state.model, state.rows.arrays, before, state.partition.labels, done)
+    state.partition.counters[MOVED] += moved
+
+
+@kernel
+def _follow(slots, model, data, before, labels, begin):
+    """Move rows begin, begin + 1, … between statistics; return where it stopped, before the last if slots were full."""
+    slots, model, data, before, labels = borrowed(slots), borrowed(model), borrowed(data), borrowed(before), borrowed(labels)
+    for i in range(begin, len(labels)):
+        if before[i] != labels[i]:
+            if is_full(model, slots):
+                return i
+            row = load(model, slots, data, i)
+            remove(model, slots, before[i], row)
+            add(model, slots, labels[i], row)
+    return len(labels)
+
+
+@kernel
+def _draw_seed(rng):
+    rng = borrowed(rng)
+    seed = np.uint64(0)
+    for _ in range(4):
+        seed = (seed << np.uint64(16)) | np.uint64(integer(rng, 65_536))
+    return seed
+
+
+def _offer_seed(seed: Any) -> tuple[np.uint64, np.random.Generator]:
+    return np.uint64(seed), numpy_generator(int(seed), 1)
+
+
+# ---- the kernels -----------------------------------------------------------------------------------------------------------
+
+
+@finite_helper
+def _shifted_top(logits, intercepts, m):
+    """Add the intercepts of the first m columns; return the largest sum."""
+    top = np.float32(-3.0e38)
+    for c in range(m):
+        value = logits[c] + intercepts[c]
+        logits[c] = value
+        top = value if value > top else top
+    return top
+
+
+@helper
+def _n_before(ranks, rank):
+    """How many of the increasing ranks are less than a rank."""
+    low, high = 0, len(ranks)
+    if rank > ranks[high - 1]:
+        return high
+    while low < high:
+        middle = (low + high) // 2
+        if ranks[middle] < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@helper
+def _choose(seed, offer, data, i, columns, intercepts, logits, m, near, weights):
+    """Draw one of the first m columns for row i."""
+    top = _shifted_top(logits, intercepts, m)
+    error = rounding(offer.density, data, i)
+    limit = np.float32(top - (_FAR + 2.0 * error))
+    found = 0
+    for c in range(m):
+        if logits[c] > limit:
+            near[found] = c
+            found += 1
+    if found == 1:
+        return near[0]
+    if error > _PRECISION:
+        best = -math.inf
+        for k in range(found):
+            column = columns[near[k]]
+            weights[k] = log_density(offer.density, data, i, column) + offer.log_weights[column]
+            best = max(best, weights[k])
+        for k in range(found):
+            weights[k] -= best
+    else:
+        for k in range(found):
+            weights[k] = logits[near[k]] - top
+    total = 0.0
+    for k in range(found):
+        weights[k] = math.exp(weights[k])
+        total += weights[k]
+    left = uniform_at(address(seed, _DRAW, i), 0) * total
+    for k in range(found):
+        left -= weights[k]
+        if left < 0.0:
+            return near[k]
+    return near[found - 1]
+
+
+@helper
+def _choose_rows(seed, offer, data, rows, begin, end, columns, own_columns, weights, ranks, intercepts, labels, room):
+    """Draw the clusters of rows ``rows[begin:end]`` among some columns; return how many rows moved."""
+    block, k, moved = len(room.features), len(columns), 0
+    logits = room.logits[: block * k].reshape(block, k)
+    for start in range(begin, end, block):
+        stop = min(start + block, end)
+        log_densities(offer.density, weights, data, rows, start, stop, room.features, logits)
+        for r in range(stop - start):
+            i = rows[start + r]
+            own = own_columns[offer.columns[labels[i]]]
+            if own < 0:
+                continue  # its cluster is no candidate
+            rank = rank_of(seed, i)
+            if rank == ranks[own]:
+                continue  # a leader
+            m = _n_before(ranks, rank)
+            chosen = _choose(seed, offer, data, i, columns, intercepts, logits[r], m, room.near, room.weights)
+            if chosen != own:
+                labels[i] = offer.slots[columns[chosen]]
+                moved += 1
+    return moved
+
+
+@kernel
+def _choose_among_all(seed, offer, data, rows, labels, room):
+    offer, data, rows, labels, room = borrowed(offer), borrowed(data), borrowed(rows), borrowed(labels), borrowed(room)
+    columns = np.arange(len(offer.slots)).astype(np.int32)
+    weights, ranks = offer.density.weights, offer.ranks
+    return _choose_rows(seed, offer, data, rows, 0, len(rows), columns, columns, weights, ranks, offer.intercepts, labels, room)
+
+
+@helper
+def _pick_candidates(seed, offer, data, order, begin, end, cell, n_candidates, room, scores):
+    """Columns that some rows of a cell find likeliest, and a few at random, in increasing order."""
+    k = len(scores)
+    choosers = np.empty(_CHOOSERS, order.dtype)
+    for r in range(_CHOOSERS):
+        u = uniform_at(address(seed, _CHOOSE, cell), r)
+        choosers[r] = order[begin + int(u * (end - begin))]
+    logits = room.logits[: _CHOOSERS * k].reshape(_CHOOSERS, k)
+    log_densities(offer.density, offer.density.weights, data, choosers, 0, _CHOOSERS, room.features, logits)
+    for r in range(_CHOOSERS):
+        top = _shifted_top(logits[r], offer.intercepts, k)
+        for c in range(k):
+            score = logits[r, c] - top
+            scores[c] = score if r == 0 or score > scores[c] else scores[c]
+    for r in range(_STRAYS):
+        scores[int(uniform_at(address(seed, _STRAY, cell), r) * k)] = 1.0
+    least = np.partition(scores, k - n_candidates)[k - n_candidates]
+    columns = np.empty(n_candidates, np.int32)
+    found = 0
+    for c in range(k):
+        if scores[c] >= least and found < n_candidates:
+            columns[found] = c
+            found += 1
+    return columns
+
+
+@kernel
+def _choose_among_candidates(seed, offer, data, order, begins, first, last, n_candidates, labels, room):
+    offer, data, order, begins = borrowed(offer), borrowed(data), borrowed(order), borrowed(begins)
+    labels, room = borrowed(labels), borrowed(room)
+    k, moved = len(offer.slots), 0
+    scores, own_columns = np.empty(k, np.float32), np.full(k, -1, np.int32)
+    ranks, intercepts = np.empty(n_candidates, np.uint64), np.empty(n_candidates, np.float32)
+    for cell in range(first, last):
+        begin, end = begins[cell], begins[cell + 1]
+        if begin == end:
+            continue
+        columns = _pick_candidates(seed, offer, data, order, begin, end, cell, n_candidates, room, scores)
+        for at in range(n_candidates):
+            own_columns[columns[at]] = at
+            ranks[at], intercepts[at] = offer.ranks[columns[at]], offer.intercepts[columns[at]]
+        weights = gathered(offer.density, columns)
+        moved += _choose_rows(
+            seed, offer, data, order, begin, end, columns, own_columns, weights, ranks, intercepts, labels, room
+        )
+        for at in range(n_candidates):
+            own_columns[columns[at]] = -1
+    return moved
