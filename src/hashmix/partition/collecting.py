@@ -15,7 +15,7 @@ from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.threads import Threads
 from hashmix.partition.members import N_CLUSTERS, Partition
 
-__all__ = ["collect_statistics", "cut_into_chunks", "shared_out"]
+__all__ = ["collect_statistics", "cut_into_chunks", "derive_all", "shared_out"]
 
 #: Most rows per chunk, and about as many per task.
 CHUNK = 16_384
@@ -74,7 +74,7 @@ def _collect_chunks(pool, begins, ends, slots, into, model, data, first, last):
 
 
 @kernel
-def _derive_all(slots, which, model, first, last):
+def _derive_slots(slots, which, model, first, last):
     slots, which, model = borrowed(slots), borrowed(which), borrowed(model)
     for k in range(first, last):
         derive(model, slots, which[k])
@@ -98,6 +98,11 @@ def collect_statistics(
         firsts = np.flatnonzero(np.diff(segments, prepend=-1))
         slots.sizes[used] = np.add.reduceat(chunks.sizes, firsts)
         slots.stats[used] = np.add.reduceat(chunks.stats, firsts, axis=0)
+    derive_all(slots, used, model, threads)
+
+
+def derive_all(slots: DenseSlots, which: np.ndarray, model: Any, threads: Threads) -> None:
+    """Recompute what is derived from the statistics of some slots."""
     per_task = max(1, 200_000 // slots.derived.shape[1])
-    spans = [(k, min(k + per_task, len(used))) for k in range(0, len(used), per_task)]
-    threads.map(lambda span: _derive_all(slots.for_worker(), used, model, *span), spans)
+    spans = [(k, min(k + per_task, len(which))) for k in range(0, len(which), per_task)]
+    threads.map(lambda span: _derive_slots(slots.for_worker(), which, model, *span), spans)

@@ -10,7 +10,7 @@ from hashmix.components.contract import DenseSlots, check_component, clear, coll
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.threads import Threads
 from hashmix.hashing.chain_tables import ChainTables
-from hashmix.partition.collecting import collect_statistics
+from hashmix.partition.collecting import collect_statistics, derive_all
 from hashmix.partition.members import MOVED, N_CLUSTERS, N_FREE, Partition, canonical_labels, empty_partition, fill, grown
 from hashmix.partition.target import Target, TargetArrays
 from hashmix.priors.contract import log_prior
@@ -193,6 +193,12 @@ class State:
         place = np.empty(self.capacity, np.int32)
         place[slots] = np.arange(len(slots))
         return self.component.statistics(self.model, self.rows, place[self.partition.labels], len(slots))
+
+    def set_statistics(self, slots: np.ndarray, stats: np.ndarray) -> None:
+        """Replace sizes and additive statistics of some clusters, one row each as in :meth:`statistics`."""
+        self.slots.sizes[slots] = np.rint(stats[:, 0]).astype(np.int64)
+        self.slots.stats[slots] = stats[:, 1:]
+        derive_all(self.slots, slots.astype(np.int32), self.model, self.threads)
 
     def log_likelihood(self) -> float:
         """Σ log m(c) over the clusters."""

@@ -11,10 +11,11 @@ from hashmix.components.contract import DenseSlots, add, is_full, load, remove
 from hashmix.components.densities import gathered, log_densities, log_density, n_terms, rounding
 from hashmix.core.compiling import borrowed, finite_helper, helper, kernel
 from hashmix.core.counter import address, uniform_at
-from hashmix.core.rng import integer, numpy_generator
+from hashmix.core.rng import numpy_generator
 from hashmix.core.validation import check_integer
 from hashmix.hashing.cells import CellFamily, Cells
 from hashmix.moves.contract import Move
+from hashmix.moves.parallel.seeds import draw_seed
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK
 from hashmix.partition.leaders import Leaders, find_leaders, rank_of
 from hashmix.partition.members import MOVED, regroup
@@ -109,7 +110,7 @@ class ParallelGibbs(Move):
         self.scan(state, *_offer_seed(np.uint64(0)), commit=False)
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        moved = self.scan(state, *_offer_seed(_draw_seed(rng)))
+        moved = self.scan(state, *_offer_seed(draw_seed(rng)))
         tally[PROPOSED] += state.n_rows
         tally[ACCEPTED] += moved
         tally[WORK] += int(self.expected_work(state))
@@ -209,15 +210,6 @@ def _follow(slots, model, data, before, labels, begin):
             remove(model, slots, before[i], row)
             add(model, slots, labels[i], row)
     return len(labels)
-
-
-@kernel
-def _draw_seed(rng):
-    rng = borrowed(rng)
-    seed = np.uint64(0)
-    for _ in range(4):
-        seed = (seed << np.uint64(16)) | np.uint64(integer(rng, 65_536))
-    return seed
 
 
 def _offer_seed(seed: Any) -> tuple[np.uint64, np.random.Generator]:
