@@ -23,6 +23,7 @@ from hashmix.components.contract import (
     remove,
     separate,
     take,
+    union_work,
     unite,
 )
 from hashmix.components.counts import bernoulli, multinomial, poisson
@@ -162,6 +163,23 @@ def test_kernels_agree_with_array_code(component, most):
     assert _ask(model, slots, rows, 4, 0, 3) == pytest.approx(expected(rest), rel=1e-10)
     assert _ask(model, slots, rows, 4, 0, 0) == pytest.approx(expected([*rest, 0]) - expected(rest), rel=1e-9)
     assert slots.sizes[4] == len(rest)
+
+
+@numba.njit
+def _union_work(model, slots, a, b):
+    return union_work(model, slots, a, b)
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+def test_work_of_a_union_is_the_words_looked_up_per_words_of_a_row(component):
+    # Clusters of 400 and 3 rows of 4 words each, which are all different.
+    n, few, words = 403, 3, 4
+    X = csr_matrix((np.ones(n * words, int), (np.repeat(np.arange(n), words), np.arange(n * words))), shape=(n, n * words))
+    component = component if component is BERNOULLI else type(component)(0.1, **({"rate": 1.0} if component is POISSON else {}))
+    state = make_state(X, component, hm.priors.DirichletProcess(1.0), (np.arange(n) < few).astype(int))
+    looked_up = n if component is BERNOULLI else few
+    for a, b in [(0, 1), (1, 0)]:
+        assert looked_up <= _union_work(state.model, state.slots, a, b) <= looked_up + 1
 
 
 @numba.njit

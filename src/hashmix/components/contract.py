@@ -30,6 +30,7 @@ from hashmix.core.sources import IMPLEMENTATIONS
 from hashmix.data.rows import Rows, as_dense
 
 __all__ = [
+    "UNION_WORK",
     "Component",
     "DenseSlots",
     "Learner",
@@ -48,8 +49,12 @@ __all__ = [
     "remove",
     "separate",
     "take",
+    "union_work",
     "unite",
 ]
+
+#: The marginal likelihood of a union, or of a difference, costs about as much as this many predictives.
+UNION_WORK = 4
 
 
 # ---- the verbs -----------------------------------------------------------------------------------------------------------
@@ -95,6 +100,10 @@ def log_union(model, slots, a, b, into):
     """Log m(a ∪ b). Slot ``into`` is overwritten; :func:`log_marginal` of it then gives the same number."""
 
 
+def union_work(model, slots, a, b):
+    """Roughly how many predictives :func:`log_union` of two clusters costs; by default 4."""
+
+
 def unite(model, slots, a, b, into):
     """Make slot a the union of clusters a and b, and b empty; :func:`log_union` of them was called just before."""
 
@@ -119,6 +128,11 @@ def is_full(model, slots):
 def _add(model, slots, slot, row):
     collect(model, slots, slot, row)
     derive(model, slots, slot)
+
+
+@fallback(union_work, hot=True)
+def _union_work(model, slots, a, b):
+    return UNION_WORK
 
 
 def check_component(component: Component, model: Any, slots: Any) -> None:

@@ -26,6 +26,7 @@ from hashmix.components.contract import (
     log_union,
     separate,
     take,
+    union_work,
     unite,
 )
 from hashmix.core.compiling import borrowed, fallback, helper, inlined, kernel
@@ -38,7 +39,6 @@ from hashmix.priors.contract import log_split_ratio
 __all__ = [
     "CUT",
     "MERGE",
-    "MERGE_WORK",
     "NOTHING",
     "SPLIT",
     "Change",
@@ -61,9 +61,6 @@ __all__ = [
     "updated",
     "weigh_merge",
 ]
-
-#: A merge evaluates one marginal likelihood, which costs about as much as this many predictives.
-MERGE_WORK = 4
 
 # Kinds of changes.
 NOTHING = 0  # a null move
@@ -315,7 +312,7 @@ def run_proposals(rng, law, arrays, target, begin, end, tally):
         if change.kind == NOTHING:
             continue
         if change.kind == MERGE:
-            tally[WORK] += MERGE_WORK
+            tally[WORK] += union_work(target.model, arrays.slots, change.first, change.second)
             bound = merge_gain(arrays, target, change.first, change.second, spare(partition, 2))
             bound += weigh_merge(rng, law, arrays, target, change, tally)
         else:

@@ -7,6 +7,7 @@ one result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,8 +25,9 @@ __all__ = ["Schedule", "Tuner", "Work"]
 _EVENLY = 0.3
 #: Weight of the past in averages over sweeps of warm-up.
 _MEMORY = 0.8
-#: In how many parts a sweep's share of work is done, so that it can end when the work is done.
-_PARTS = 20
+#: A sweep's share of work is done in parts, so that it can end when the work is done. The first is one application, the
+#: others are no longer than all before them together, and no shorter than one in so many of them.
+_LEAST = 20
 
 
 class Work(NamedTuple):
@@ -84,11 +86,12 @@ class Tuner:
         """Apply move m until its work of one sweep is done; record how often that was, and the gain in log joint."""
         move, tally = self.schedule[m][0], new_tally()
         before = state.log_joint()
-        work, applied = self._amounts[m] * self.n, 0
-        part = max(1, int(work / move.expected_work(state) / _PARTS))
+        work, applied, part = self._amounts[m] * self.n, 0, 1
         while tally[WORK] < work and applied < self.n and not stop():
             tally += move.apply(state, rng, part, stop)
             applied += part
+            left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)
+            part = max(1, min(left, applied), applied // _LEAST)
         self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * applied
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]

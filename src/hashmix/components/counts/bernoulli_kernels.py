@@ -28,6 +28,7 @@ from hashmix.components.contract import (
     log_union,
     remove,
     separate,
+    union_work,
     unite,
 )
 from hashmix.components.counts.word_slots import (
@@ -210,6 +211,13 @@ def _log_union(model, slots, a, b, into):
             total += _word(model, n, mine)
     slots.derived[into, LOG_MARGINAL] = total
     return total
+
+
+@implements(union_work, BernoulliModel)
+def _union_work(model, slots, a, b):
+    # It looks up the words of both clusters; a predictive looks up those of a row.
+    rows, ones = slots.sizes[a] + slots.sizes[b], slots.totals[a] + slots.totals[b]
+    return 1 + (slots.used[a] + slots.used[b]) * rows // max(ones, rows)
 
 
 @implements(unite, BernoulliModel)

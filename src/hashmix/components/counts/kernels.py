@@ -27,6 +27,7 @@ from hashmix.components.contract import (
     log_union,
     remove,
     separate,
+    union_work,
     unite,
 )
 from hashmix.components.counts.word_slots import (
@@ -208,6 +209,13 @@ def _log_union(model, slots, a, b, into):
     total += _base(model, slots.sizes[a] + slots.sizes[b], slots.totals[a] + slots.totals[b])
     slots.derived[into, LOG_MARGINAL] = total
     return total
+
+
+@implements(union_work, CountModel)
+def _union_work(model, slots, a, b):
+    # It looks up the words of the cluster that has fewer of them; a predictive looks up about as many as a row has counts.
+    rows, counts = slots.sizes[a] + slots.sizes[b], slots.totals[a] + slots.totals[b]
+    return 1 + min(slots.used[a], slots.used[b]) * rows // max(counts, rows)
 
 
 @implements(unite, CountModel)

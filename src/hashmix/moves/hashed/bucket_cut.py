@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hashmix.components.contract import clear, collect, derive, load
+from hashmix.components.contract import UNION_WORK, clear, collect, derive, load
 from hashmix.core.compiling import helper, implements
 from hashmix.core.rng import categorical, integer
 from hashmix.core.validation import check_integer
 from hashmix.hashing import HashFamily
 from hashmix.hashing.tables import TableArrays
 from hashmix.moves.contract import Proposal
-from hashmix.moves.driver import MERGE_WORK, choose, cut, divide, merge, nothing, weigh_merge
+from hashmix.moves.driver import choose, cut, divide, merge, nothing, weigh_merge
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.tally import WORK
 from hashmix.partition.members import n_clusters, spare
@@ -113,7 +113,7 @@ def _divide(rng, law, arrays, target, change, tally):
     for j in range(change.n_rows):
         collect(model, slots, part, load(model, slots, target.data, arrays.scratch.rows[j]))
     derive(model, slots, part)
-    tally[WORK] += MERGE_WORK + change.n_rows
+    tally[WORK] += UNION_WORK + change.n_rows
     eligible = change.note
     return -math.log(eligible + 1.0)
 
