@@ -194,6 +194,16 @@ class DenseSlots(NamedTuple):
             getattr(bigger, name)[: len(self.sizes)] = getattr(self, name)
         return bigger
 
+    def for_workers(self, n: int) -> tuple[DenseSlots, list[DenseSlots]]:
+        """The slots to go on with, and n views of them that add and remove rows in threads of their own.
+
+        No two threads may touch one cluster. Call :meth:`after_workers` when all are done.
+        """
+        return self, [self.for_worker() for _ in range(n)]
+
+    def after_workers(self, views: list[DenseSlots]) -> None:
+        """Take back what the workers were given: nothing, buffers are all they had."""
+
 
 @implements(log_union, DenseSlots, argument=1)
 def _log_union(model, slots, a, b, into):

@@ -35,13 +35,16 @@ _LEAST_BITS = 4
 #: Before a proposal, the pool must have free space for this many blocks as long as the longest: two sides that double
 #: until they hold a cluster's words, and a union.
 _BLOCKS_AHEAD = 16
+#: A worker moves one row at a time, which takes at most a block of four times the length.
+_WORKER_BLOCKS_AHEAD = 4
 #: A map moves when more than 3/4 of its entries are in use.
 _FILLED, _OF = 3, 4
 
 #: Column of ``derived`` that holds the log marginal likelihood.
 LOG_MARGINAL = 0
-# Entries of ``counters``: end of the used part of the pool, log2 of the longest block.
-_END, _MOST_BITS = 0, 1
+# Entries of ``counters``: end of the used part of the pool, log2 of the longest block, and how many blocks of that length
+# must be free.
+_END, _MOST_BITS, _AHEAD = range(3)
 
 
 class WordSlots(NamedTuple):
@@ -78,13 +81,22 @@ class WordSlots(NamedTuple):
             np.zeros(capacity, np.int64),
             np.empty((n_entries, 2), np.int32),
             np.full(64, -1, np.int64),
-            np.array([0, _LEAST_BITS], np.int64),
+            np.array([0, _LEAST_BITS, _BLOCKS_AHEAD], np.int64),
         )
 
     @property
     def full(self) -> bool:
         """Whether the pool might be too short for another proposal."""
-        return len(self.entries) - self.counters[_END] < _BLOCKS_AHEAD << int(self.counters[_MOST_BITS])
+        return len(self.entries) - self.counters[_END] < self._longest(_BLOCKS_AHEAD)
+
+    @property
+    def _in_use(self) -> int:
+        """Number of entries in the blocks of all slots."""
+        return int((1 << self.bits[self.bits >= 0]).sum())
+
+    def _longest(self, n_blocks: int) -> int:
+        """The length of this many blocks as long as the longest."""
+        return n_blocks << int(self.counters[_MOST_BITS])
 
     def grown(self, capacity: int) -> WordSlots:
         """The same clusters with more slots."""
@@ -93,13 +105,14 @@ class WordSlots(NamedTuple):
             new[: len(old)] = old
         return bigger
 
-    def enlarged(self) -> WordSlots:
-        """The same clusters in a longer pool; gaps are removed if there were many."""
-        in_use = int((1 << self.bits[self.bits >= 0]).sum())
-        length = in_use * 5 // 4 + 2 * _BLOCKS_AHEAD * (1 << int(self.counters[_MOST_BITS]))
+    def enlarged(self, n_free: int = 0) -> WordSlots:
+        """The same clusters in a longer pool, with at least ``n_free`` entries free; gaps are removed if there were many."""
+        in_use = self._in_use
+        length = in_use + max(in_use // 4 + self._longest(2 * _BLOCKS_AHEAD), n_free)
         if 4 * in_use > 3 * self.counters[_END]:
             # In place: two pools at once would be most of the memory a chain takes, and nothing else refers to this one.
-            self.entries.resize((max(length, len(self.entries) * 5 // 4), 2), refcheck=False)
+            length = max(length, len(self.entries) * 5 // 4, int(self.counters[_END]) + n_free)
+            self.entries.resize((length, 2), refcheck=False)
             return self
         bigger = self._replace(
             begins=self.begins.copy(),
@@ -109,6 +122,64 @@ class WordSlots(NamedTuple):
         )
         _move_blocks(self, bigger)
         return bigger
+
+    def for_workers(self, n: int) -> tuple[WordSlots, list[WordSlots]]:
+        """The same clusters, and n views of them; see :meth:`hashmix.components.contract.DenseSlots.for_workers`.
+
+        Every worker takes new blocks from a range of the pool of its own. A worker whose range might run short is full.
+        """
+        # Whole blocks of the shortest length, so that links between vacant blocks stay exact.
+        room = max(self._longest(2 * _WORKER_BLOCKS_AHEAD), self._in_use // (8 * n) >> _LEAST_BITS << _LEAST_BITS)
+        slots = self
+        if len(self.entries) - self.counters[_END] < n * room:
+            slots = self.enlarged(n * room)
+        end, most_bits = (int(slots.counters[k]) for k in (_END, _MOST_BITS))
+        return slots, [
+            slots._replace(
+                entries=slots.entries[: end + (k + 1) * room],
+                vacant=np.full(64, -1, np.int64),
+                counters=np.array([end + k * room, most_bits, _WORKER_BLOCKS_AHEAD], np.int64),
+            )
+            for k in range(n)
+        ]
+
+    def after_workers(self, views: list[WordSlots]) -> None:
+        """Make one pool of the ranges again. The views must not be used any more."""
+        for view in views:
+            self.counters[_MOST_BITS] = max(self.counters[_MOST_BITS], view.counters[_MOST_BITS])
+            _recover_vacant(self, view.vacant)
+        _close_gaps(self, np.argsort(self.begins, kind="stable"))
+
+
+@kernel
+def _recover_vacant(slots, vacant):
+    """Take over the vacant blocks of a worker, except those in the ranges: these are gaps, to be closed."""
+    slots, vacant = borrowed(slots), borrowed(vacant)
+    for bits in range(len(vacant)):
+        begin = vacant[bits]
+        while begin >= 0:
+            following = np.int64(slots.entries[begin, 0])
+            if begin < slots.counters[_END]:
+                slots.entries[begin, 0] = slots.vacant[bits] >> _LEAST_BITS if slots.vacant[bits] >= 0 else -1
+                slots.vacant[bits] = begin
+            begin = following << _LEAST_BITS if following >= 0 else -1
+
+
+@kernel
+def _close_gaps(slots, order):
+    """Move the blocks that workers took down to the end of the pool. ``order`` lists slots by where their blocks begin."""
+    slots, order = borrowed(slots), borrowed(order)
+    for k in range(len(order)):
+        slot = order[k]
+        begin, end = slots.begins[slot], slots.counters[_END]
+        if slots.bits[slot] >= 0 and begin >= end:
+            length = 1 << slots.bits[slot]
+            if begin > end:
+                for at in range(length):
+                    slots.entries[end + at, 0] = slots.entries[begin + at, 0]
+                    slots.entries[end + at, 1] = slots.entries[begin + at, 1]
+                slots.begins[slot] = end
+            slots.counters[_END] = end + length
 
 
 @kernel
@@ -130,7 +201,7 @@ def _move_blocks(old, new):
 
 @implements(is_full, WordSlots, argument=1)
 def _is_full(model, slots):
-    return len(slots.entries) - slots.counters[_END] < _BLOCKS_AHEAD << slots.counters[_MOST_BITS]
+    return len(slots.entries) - slots.counters[_END] < slots.counters[_AHEAD] << slots.counters[_MOST_BITS]
 
 
 # ---- blocks ------------------------------------------------------------------------------------------------------------------

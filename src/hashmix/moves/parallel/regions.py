@@ -1,0 +1,380 @@
+"""Collapsed Gibbs on all cores: regions of clusters, one worker each.
+
+Every row has a colour that says where it is, drawn without looking at the partition. A cluster belongs to the region of its
+leader's colour, and its rows with it. A worker goes through the rows of its region one after the other, among the clusters of
+its region only: leaders stay, and a row joins a cluster only if the leader's rank is less than its own. So the leaders, the
+regions and their rows are the same before and after, and workers never touch each other's clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hashmix.components.contract import add, is_full, load, remove
+from hashmix.core.compiling import borrowed, helper, implements, inlined, kernel
+from hashmix.core.counter import address
+from hashmix.core.rng import Stream, bernoulli, categorical, integer, stream
+from hashmix.core.threads import one_blas_thread
+from hashmix.core.validation import check_integer
+from hashmix.hashing import HashFamily
+from hashmix.hashing.tables import TableArrays
+from hashmix.moves.conditional import log_weight, normalise
+from hashmix.moves.driver import accept
+from hashmix.moves.hashed.tables import HashedMove
+from hashmix.moves.parallel.regions_colours import colour_rows
+from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK, new_tally
+from hashmix.partition.leaders import find_leaders, rank_of
+from hashmix.partition.members import MOVED, regroup
+from hashmix.partition.state import Arrays, State
+
+__all__ = ["RegionGibbs", "RegionScan", "Regions", "begin_row", "find_regions", "scan_region"]
+
+#: How often a row whose cluster is among those of its mates is offered any other of its region instead. It is the way back
+#: of a row whose cluster is not among them.
+STRAY = 0.1
+#: There are at most so many regions that each has this many clusters on average: a cluster alone in its region has nothing
+#: to exchange.
+CLUSTERS_PER_REGION = 4
+#: Rows per task while regions are found.
+_BLOCK = 65_536
+# What random numbers are for: addresses of a seed. The colours have others.
+_ROWS = 1
+
+
+class RegionScan(NamedTuple):
+    """What the scan of a region reads.
+
+    ``regions`` of all rows, and the ``ranks`` of leaders by slot. ``n_mates`` of 0 means that all clusters of the region are
+    candidates.
+    """
+
+    seed: np.uint64
+    tables: TableArrays
+    n_mates: int
+    regions: np.ndarray
+    ranks: np.ndarray
+
+
+class Regions(NamedTuple):
+    """All rows by region.
+
+    Region r has the rows ``order[begins[r] : begins[r + 1]]``, in ascending order, and the slots
+    ``clusters[firsts[r] : firsts[r + 1]]``, in the order of their leaders' ranks.
+    """
+
+    scan: RegionScan
+    order: np.ndarray
+    begins: np.ndarray
+    clusters: np.ndarray
+    firsts: np.ndarray
+
+
+# ---- finding regions -------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _draw_seed(rng):
+    return (np.uint64(integer(rng, 1 << 32)) << np.uint64(32)) + np.uint64(integer(rng, 1 << 32))
+
+
+@kernel
+def _leader_rows(seed, labels, ranks, rows, begin, end):
+    """Write the row that leads each cluster; every leader is in one block."""
+    labels, ranks, rows = borrowed(labels), borrowed(ranks), borrowed(rows)
+    for i in range(begin, end):
+        if rank_of(seed, i) == ranks[labels[i]]:
+            rows[labels[i]] = i
+
+
+@kernel
+def _count_rows(labels, of_slots, regions, counts, begin, end):
+    labels, of_slots, regions, counts = borrowed(labels), borrowed(of_slots), borrowed(regions), borrowed(counts)
+    for i in range(begin, end):
+        regions[i] = of_slots[labels[i]]
+        counts[regions[i]] += 1
+
+
+@kernel
+def _list_rows(regions, places, order, begin, end):
+    regions, places, order = borrowed(regions), borrowed(places), borrowed(order)
+    for i in range(begin, end):
+        order[places[regions[i]]] = i
+        places[regions[i]] += 1
+
+
+def find_regions(move: RegionGibbs, state: State, seed: np.uint64) -> Regions:
+    """Share all clusters and their rows out to regions.
+
+    Regions depend on the seed, the data and the set of leaders alone; the scan of a region does not change them.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.moves.parallel.regions import RegionGibbs, find_regions
+    >>> from hashmix.partition.state import State
+    >>> from hashmix.partition.target import Target
+    >>> component, prior = hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+    >>> state = State(Target.of(np.array([[0.0], [0.1], [9.0]]), component, prior), [0, 0, 1])
+    >>> find_regions(RegionGibbs(), state, np.uint64(1)).order.tolist()
+    [0, 1, 2]
+    """
+    partition, threads, n = state.partition, state.threads, state.n_rows
+    blocks = [(b, begin, min(begin + _BLOCK, n)) for b, begin in enumerate(range(0, n, _BLOCK))]
+    leaders = find_leaders(seed, partition)
+    rows = np.empty(state.capacity, np.int32)
+    threads.map(lambda at: _leader_rows(seed, partition.labels, leaders.ranks, rows, at[1], at[2]), blocks)
+    n_regions = max(1, min(move.n_regions, state.n_clusters // CLUSTERS_PER_REGION))
+    colours = move.colours(state, seed, rows[leaders.order], n_regions)
+    of_slots = np.empty(state.capacity, np.int32)
+    of_slots[leaders.order] = colours
+
+    n_regions = int(colours.max()) + 1
+    regions, counts = np.empty(n, np.int32), np.zeros((len(blocks), n_regions), np.int64)
+    threads.map(lambda at: _count_rows(partition.labels, of_slots, regions, counts[at[0]], at[1], at[2]), blocks)
+    begins = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    places = begins[:-1] + np.cumsum(counts, axis=0) - counts
+    order = state.scratch.rows
+    threads.map(lambda at: _list_rows(regions, places[at[0]], order, at[1], at[2]), blocks)
+
+    clusters = leaders.order[np.argsort(colours, kind="stable")]
+    firsts = np.concatenate([[0], np.cumsum(np.bincount(colours, minlength=n_regions))])
+    scan = RegionScan(seed, move.table_arrays(state), move.n_mates or 0, regions, leaders.ranks)
+    return Regions(scan, order, begins, clusters, firsts)
+
+
+# ---- the scan of a region ----------------------------------------------------------------------------------------------------
+
+
+def begin_row(rng, seed, i):
+    """Let the draws that follow be those of row i, whoever draws them."""
+
+
+@implements(begin_row, Stream, inline=True)
+def _begin_row(rng, seed, i):
+    rng.state[0] = address(seed, _ROWS, i)
+    rng.state[1] = 0
+
+
+@inlined
+def _may_join(scan, slot, i):
+    """Whether row i may join a cluster, or be in it without being its leader."""
+    return scan.ranks[slot] < rank_of(scan.seed, i)
+
+
+@helper
+def _contains(found, k, slot):
+    known = False
+    for c in range(k):
+        known = known or found[c] == slot
+    return known
+
+
+@helper
+def _all_clusters(scan, clusters, i, found):
+    """List the clusters of the region that row i may join; return how many. The leaders' ranks ascend."""
+    k = 0
+    while k < len(clusters) and _may_join(scan, clusters[k], i):
+        found[k] = clusters[k]
+        k += 1
+    return k
+
+
+@helper
+def _clusters_of_mates(rng, scan, labels, i, found):
+    """List the clusters of some of row i's mates that it may join, without repeats; return how many.
+
+    Only mates of the same region count: their labels are no one else's, and stay in the region. The mates are a window of
+    the bucket, starting at a random place: a choice that no label enters. Row i is not its own mate.
+    """
+    tables, n_mates = scan.tables, scan.n_mates
+    bucket = tables.buckets[i, integer(rng, tables.buckets.shape[1])]
+    begin, size = tables.begins[bucket], tables.begins[bucket + 1] - tables.begins[bucket]
+    looked_at = min(size, n_mates + 1)
+    start = integer(rng, size) if looked_at < size else 0
+    k = 0
+    seen = 0
+    for w in range(looked_at):
+        place = start + w
+        mate = tables.order[begin + (place if place < size else place - size)]
+        if mate == i or seen == n_mates:
+            continue
+        seen += 1
+        if scan.regions[mate] == scan.regions[i]:
+            slot = labels[mate]
+            if not _contains(found, k, slot) and _may_join(scan, slot, i):
+                found[k] = slot
+                k += 1
+    return k
+
+
+@kernel
+def scan_region(rng, scan, arrays, target, rows, clusters, begin, tally):
+    """Go through rows begin, begin + 1, … of a region; return where it stopped, before the last if slots were full.
+
+    Let T be the candidates of a row; they do not depend on where the row itself is. From within T, it draws from its full
+    conditional restricted to T. Sometimes it is offered a cluster e outside T instead, each with the same small probability
+    r. A row at e outside T is offered the draw from T. With p the full conditional and Z its sum over T, both are accepted by
+    Metropolis–Hastings: p_d · r · α(d → e) = p_e · p_d/Z · α(e → d).
+    """
+    rng, scan, arrays, target = borrowed(rng), borrowed(scan), borrowed(arrays), borrowed(target)
+    rows, clusters, tally = borrowed(rows), borrowed(clusters), borrowed(tally)
+    labels, slots, model = arrays.partition.labels, arrays.slots, target.model
+    most = len(clusters) if scan.n_mates == 0 else scan.n_mates
+    found, weights = np.empty(most, np.int32), np.empty(most)
+    for step in range(begin, len(rows)):
+        i = rows[step]
+        here = labels[i]
+        if not _may_join(scan, here, i):
+            continue  # it is the leader
+        if is_full(model, slots):
+            return step
+        begin_row(rng, scan.seed, i)
+        if scan.n_mates == 0:
+            k = _all_clusters(scan, clusters, i, found)
+        else:
+            k = _clusters_of_mates(rng, scan, labels, i, found)
+        if k == 0:
+            continue
+        outside = not _contains(found, k, here)
+        elsewhere = -1  # the cluster outside T that is at stake, if any
+        if outside:
+            elsewhere = here
+        elif scan.n_mates > 0 and bernoulli(rng, STRAY):
+            elsewhere = clusters[integer(rng, len(clusters))]
+            if _contains(found, k, elsewhere) or not _may_join(scan, elsewhere, i):
+                elsewhere = -1
+        if elsewhere < 0 and k == 1:
+            continue  # nothing to choose from
+        row = load(model, slots, target.data, i)
+        for c in range(k):
+            weights[c] = log_weight(arrays, target, found[c], here, -1, 0, row)
+        total, top = normalise(weights, k)
+        tally[PROPOSED] += 1
+        tally[WORK] += k
+        if elsewhere >= 0:
+            tally[WORK] += 1
+            rate = STRAY / len(clusters)
+            log_odds = log_weight(arrays, target, elsewhere, here, -1, 0, row) - math.log(rate * total) - top
+            if not accept(rng, -log_odds if outside else log_odds):
+                continue
+        slot = elsewhere
+        if outside or elsewhere < 0:
+            slot = found[categorical(rng, weights, k, total)]
+        if slot != here:
+            remove(model, slots, here, row)
+            add(model, slots, slot, row)
+            labels[i] = slot
+            tally[ACCEPTED] += 1
+    return len(rows)
+
+
+class RegionGibbs(HashedMove):
+    """Collapsed Gibbs updates of all rows, on all cores of a chain.
+
+    Clusters are shared out to regions by where their leaders are, and every region is scanned by one thread: each row is
+    offered the clusters of those mates that are in its region. No cluster is opened or emptied. Draws do not depend on the
+    number of threads. "Accepted" counts the rows that changed cluster.
+
+    Parameters
+    ----------
+    n_bits, n_tables : int, default=10
+        Size and number of the hash tables.
+    n_mates : int or None, default=16
+        Number of mates looked at, starting at a random place in the bucket. None: every row is offered all clusters of its
+        region.
+    refresh : int or None, default=10
+        Sweeps between fresh hash functions; None keeps the first ones.
+    family : str or HashFamily, default="sign-projection"
+        What rows in one bucket have in common; see :class:`hashmix.moves.hashed.tables.HashedMove`.
+    n_regions : int, default=64
+        Largest number of regions. With fewer than 256 clusters there are fewer: four clusters in each, on average.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.core.rng import stream
+    >>> from hashmix.core.threads import Threads
+    >>> from hashmix.moves.parallel.regions import RegionGibbs
+    >>> from hashmix.partition.state import State
+    >>> from hashmix.partition.target import Target
+    >>> X = np.concatenate([np.linspace(0.0, 1.0, 50), np.linspace(9.0, 10.0, 50)])[:, None]
+    >>> component, prior = hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+    >>> state = State(Target.of(X, component, prior), np.arange(100) // 60, threads=Threads(2))
+    >>> tally = RegionGibbs(n_bits=1).apply(state, stream(0), times=5)
+    >>> state.n_clusters, sorted(state.sizes.tolist())
+    (2, [50, 50])
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 10,
+        n_tables: int = 10,
+        n_mates: int | None = 16,
+        refresh: int | None = 10,
+        family: str | HashFamily = "sign-projection",
+        n_regions: int = 64,
+    ) -> None:
+        super().__init__(n_bits, n_tables, refresh, family)
+        self.n_mates = None if n_mates is None else check_integer("RegionGibbs", "n_mates", n_mates, low=1)
+        self.n_regions = check_integer("RegionGibbs", "n_regions", n_regions, low=1)
+
+    def expected_work(self, state: State) -> float:
+        return 2.0 * state.n_rows
+
+    def colours(self, state: State, seed: np.uint64, rows: np.ndarray, n_colours: int) -> np.ndarray:
+        """Colours 0 … n_colours − 1 of some rows, by where they are; labels must not enter."""
+        return colour_rows(state.hashed.rows, self.table_arrays(state), seed, rows, n_colours, state.threads)
+
+    def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
+        with one_blas_thread():  # once for all steps of an application
+            for _ in range(begin, end):
+                _scan_regions(find_regions(self, state, np.uint64(_draw_seed(rng))), state, tally)
+        return end
+
+    def compile(self, state: State) -> None:
+        regions = find_regions(self, state, np.uint64(_draw_seed(stream(0))))
+        _scan_regions(regions._replace(begins=np.zeros_like(regions.begins)), state, new_tally())
+
+
+def _scan_regions(regions: Regions, state: State, tally: np.ndarray) -> None:
+    """Scan all regions, the largest first, and list the members of clusters again."""
+    sizes = np.diff(regions.begins)
+    left = [(int(r), 0) for r in np.argsort(-sizes, kind="stable")]
+    moved = 0
+    while left:
+        left, of_round = _scan_in_threads(regions, state, left)
+        tally += of_round
+        moved += int(of_round[ACCEPTED])
+    if moved:
+        regroup(state.partition, state.threads)
+        state.partition.counters[MOVED] += moved
+
+
+def _scan_in_threads(regions: Regions, state: State, tasks: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """Scan regions from where they stopped; return what is left because slots were full, and the tally."""
+    state.slots, views = state.slots.for_workers(min(state.threads.n, len(tasks)))
+    idle: SimpleQueue = SimpleQueue()
+    for view in views:
+        idle.put(view)
+    target, scratch = state.target, state.scratch
+
+    def work(task: tuple[int, int]) -> tuple[int, np.ndarray]:
+        region, begin = task
+        rows = regions.order[regions.begins[region] : regions.begins[region + 1]]
+        clusters = regions.clusters[regions.firsts[region] : regions.firsts[region + 1]]
+        tally, slots = new_tally(), idle.get()
+        try:
+            arrays = Arrays(state.partition, slots, scratch)
+            return scan_region(stream(0), regions.scan, arrays, target, rows, clusters, begin, tally), tally
+        finally:
+            idle.put(slots)
+
+    done = state.threads.map(work, tasks)
+    state.slots.after_workers(views)
+    sizes = np.diff(regions.begins)
+    left = [(region, stopped) for (region, _), (stopped, _) in zip(tasks, done, strict=True) if stopped < sizes[region]]
+    return left, np.sum([tally for _, tally in done], axis=0)

@@ -1,0 +1,218 @@
+"""Colours of rows by where they are: fresh for every seed, never stored, and never from a label.
+
+Dense rows: some rows, drawn at random, are centres, and a row has the colour of the nearest one. A row is replaced by the
+average of its mates first, which takes most of the noise out of the distances if there are many columns.
+
+Sparse rows: two texts on one subject are at nearly right angles, but their mates are on that subject, too. Every row starts
+with a random code. Three times, all rows take the least code among those of their mates. The codes of a subject are few by
+then, and a row takes the one that most of its mates agree on, after they have done the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hashmix.core.compiling import borrowed, helper, hot_helper, kernel
+from hashmix.core.counter import address, uniform_at
+from hashmix.core.threads import Threads
+from hashmix.data.rows import Rows
+from hashmix.hashing.features import column_map
+from hashmix.hashing.tables import TableArrays
+
+__all__ = ["colour_rows"]
+
+#: How often all rows take the least code of their mates.
+_ROUNDS = 3
+#: At most this many mates are looked at.
+_WINDOW = 16
+#: Rows, and coloured rows, per task.
+_BLOCK, _COLOURED_BLOCK = 65_536, 512
+# What random numbers are for: addresses of a seed. Other purposes of the same seed are in regions.py.
+_CODES, _TABLES, _PLACES, _CENTRES, _NAMES = range(16, 21)
+
+
+@helper
+def _look_around(tables, seed, round, i, mates):
+    """List some mates of row i in a table that depends on the round; return how many. The row is one of a short list."""
+    table = address(seed, _TABLES, round) % np.uint64(tables.buckets.shape[1])
+    bucket = tables.buckets[i, np.int64(table)]
+    begin, size = tables.begins[bucket], tables.begins[bucket + 1] - tables.begins[bucket]
+    looked_at = min(size, _WINDOW)
+    place = np.int64(uniform_at(address(seed, _PLACES, i), round) * size) if looked_at < size else 0
+    for w in range(looked_at):
+        mates[w] = tables.order[begin + place]
+        place = place + 1 if place + 1 < size else 0
+    return looked_at
+
+
+# ---- sparse rows -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _draw_codes(seed, codes, begin, end):
+    codes = borrowed(codes)
+    for i in range(begin, end):
+        codes[i] = address(seed, _CODES, i) >> np.uint64(32)
+
+
+@kernel
+def _spread_codes(tables, seed, round, old, new, begin, end):
+    """Let rows begin … end − 1 take the least code of their mates and their own."""
+    tables, old, new = borrowed(tables), borrowed(old), borrowed(new)
+    mates = np.empty(_WINDOW, np.int32)
+    for i in range(begin, end):
+        least = old[i]
+        for w in range(_look_around(tables, seed, round, i, mates)):
+            least = min(least, old[mates[w]])
+        new[i] = least
+
+
+@helper
+def _most_common(codes, k, found, counts):
+    """The most common of k codes, the least of them if there are several."""
+    n_found = 0
+    for w in range(k):
+        at = 0
+        while at < n_found and found[at] != codes[w]:
+            at += 1
+        if at == n_found:
+            found[at], counts[at] = codes[w], 0
+            n_found += 1
+        counts[at] += 1
+    best = 0
+    for at in range(1, n_found):
+        if counts[at] > counts[best] or (counts[at] == counts[best] and found[at] < found[best]):
+            best = at
+    return found[best]
+
+
+@kernel
+def _agree(tables, seed, codes, chosen, n_colours, colours, begin, end):
+    """Colour chosen rows by the code that most of their mates agree on, each mate after having asked its own mates."""
+    tables, codes, chosen, colours = borrowed(tables), borrowed(codes), borrowed(chosen), borrowed(colours)
+    mates, of_mates = np.empty(_WINDOW, np.int32), np.empty(_WINDOW, np.int32)
+    inner, outer = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.uint32)
+    found, counts = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.int64)
+    for c in range(begin, end):
+        n_mates = _look_around(tables, seed, _ROUNDS + 1, chosen[c], mates)
+        for w in range(n_mates):
+            n_inner = _look_around(tables, seed, _ROUNDS, mates[w], of_mates)
+            for v in range(n_inner):
+                inner[v] = codes[of_mates[v]]
+            outer[w] = _most_common(inner, n_inner, found, counts)
+        code = _most_common(outer, n_mates, found, counts)
+        colours[c] = address(seed, _NAMES, code) % np.uint64(n_colours)
+
+
+# ---- dense rows --------------------------------------------------------------------------------------------------------------
+
+
+@hot_helper
+def _average(values, features, mates, k, out):
+    """The average of k rows, in units of the columns' standard deviations."""
+    d = len(out)
+    for j in range(d):
+        out[j] = 0.0
+    for w in range(k):
+        row = values[mates[w]]
+        for j in range(d):
+            out[j] += row[j]
+    for j in range(d):
+        out[j] = (out[j] / k - features.origin[j]) * features.scale[j]
+
+
+@hot_helper
+def _squared_distance(x, y):
+    total = 0.0
+    for j in range(len(x)):
+        total += (x[j] - y[j]) ** 2
+    return total
+
+
+@kernel
+def _draw_centres(rows, features, tables, seed, centres):
+    rows, features, tables, centres = borrowed(rows), borrowed(features), borrowed(tables), borrowed(centres)
+    mates = np.empty(_WINDOW, np.int32)
+    for c in range(len(centres)):
+        i = np.int64(address(seed, _CENTRES, c) % np.uint64(len(tables.buckets)))
+        _average(rows.values, features, mates, _look_around(tables, seed, 0, i, mates), centres[c])
+
+
+@kernel
+def _find_nearest(rows, features, tables, seed, chosen, centres, colours, begin, end):
+    """Colour chosen rows by the nearest centre."""
+    rows, features, tables, chosen = borrowed(rows), borrowed(features), borrowed(tables), borrowed(chosen)
+    centres, colours = borrowed(centres), borrowed(colours)
+    mates, point = np.empty(_WINDOW, np.int32), np.empty(centres.shape[1])
+    for k in range(begin, end):
+        _average(rows.values, features, mates, _look_around(tables, seed, 0, chosen[k], mates), point)
+        nearest, least = 0, np.inf
+        for c in range(len(centres)):
+            distance = _squared_distance(point, centres[c])
+            if distance < least:
+                nearest, least = c, distance
+        colours[k] = nearest
+
+
+def colour_rows(
+    rows: Rows, tables: TableArrays, seed: np.uint64, chosen: np.ndarray, n_colours: int, threads: Threads
+) -> np.ndarray:
+    """Colours 0 … n_colours − 1 of chosen rows.
+
+    The colour of a row depends on the data, the tables, the seed and the number of colours. It depends neither on the other
+    rows that are chosen nor on the number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.core.threads import Threads
+    >>> from hashmix.data.rows import as_rows
+    >>> from hashmix.hashing import NeighbourLists
+    >>> from hashmix.moves.parallel.regions_colours import colour_rows
+    >>> rows = as_rows(np.array([[0.0], [0.1], [9.0], [9.1]]))
+    >>> tables = NeighbourLists(n_neighbors=1).build(rows, key=1).arrays
+    >>> colours = colour_rows(rows, tables, np.uint64(2), np.arange(4), 2, Threads())
+    >>> bool(colours[0] == colours[1]), bool(colours[2] == colours[3])
+    (True, True)
+    """
+    colours = np.empty(len(chosen), np.int32)
+    chosen = np.ascontiguousarray(chosen, np.int32)
+    if rows.is_sparse:
+        codes = _spread(tables, seed, threads)
+        _in_blocks(
+            threads,
+            _COLOURED_BLOCK,
+            len(chosen),
+            lambda begin, end: _agree(tables, seed, codes, chosen, n_colours, colours, begin, end),
+        )
+        return colours
+    features, centres = column_map(rows, center=True, scale=True), np.empty((n_colours, rows.n_columns))
+    _draw_centres(rows.arrays, features, tables, seed, centres)
+    _in_blocks(
+        threads,
+        _COLOURED_BLOCK,
+        len(chosen),
+        lambda begin, end: _find_nearest(rows.arrays, features, tables, seed, chosen, centres, colours, begin, end),
+    )
+    return colours
+
+
+def _spread(tables: TableArrays, seed: np.uint64, threads: Threads) -> np.ndarray:
+    n = len(tables.buckets)
+    old, new = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    _in_blocks(threads, _BLOCK, n, lambda begin, end: _draw_codes(seed, old, begin, end))
+    for round in range(_ROUNDS):
+        _spread_round(tables, seed, round, old, new, threads)
+        old, new = new, old
+    return old
+
+
+def _spread_round(tables: TableArrays, seed: np.uint64, round: int, old: np.ndarray, new: np.ndarray, threads: Threads) -> None:
+    _in_blocks(threads, _BLOCK, len(old), lambda begin, end: _spread_codes(tables, seed, round, old, new, begin, end))
+
+
+def _in_blocks(threads: Threads, block: int, n: int, work: Any) -> None:
+    """Call ``work(begin, end)`` for blocks of 0 … n − 1."""
+    threads.map(lambda begin: work(begin, min(begin + block, n)), range(0, n, block))
