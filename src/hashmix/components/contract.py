@@ -284,6 +284,9 @@ class Component(Declared, ABC):
     has_words: ClassVar[bool] = False
     #: Whether :meth:`draw_parameters`, :meth:`log_densities` and :meth:`draw_rows` are there, to draw new rows.
     draws_parameters: ClassVar[bool] = False
+    #: Whether rows find their clusters with parameters drawn (:meth:`draw_density`), which needs tight posteriors; else moves
+    #: of the default schedule keep parameters integrated out.
+    moves_with_parameters: ClassVar[bool] = False
     #: Whether constant columns are left out when the component was chosen by name.
     drops_constant_columns: ClassVar[bool] = False
     #: Whether chains on large data start from a clustered sample of the rows (:mod:`hashmix.run.starts`).

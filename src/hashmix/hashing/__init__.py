@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hashmix.core.registry import Registry
+from hashmix.hashing.cells import CellFamily, Cells
 from hashmix.hashing.codes import CodeFamily
 from hashmix.hashing.family import HashFamily
 from hashmix.hashing.minhash import WeightedMinHash
@@ -15,6 +16,8 @@ from hashmix.hashing.tables import Tables
 
 __all__ = [
     "FAMILIES",
+    "CellFamily",
+    "Cells",
     "CodeFamily",
     "HashFamily",
     "NeighbourLists",

@@ -19,6 +19,9 @@ from hashmix.moves.hashed.minsm import MinSM
 from hashmix.moves.hashed.neighbour_merge import NeighbourMerge
 from hashmix.moves.hashed.urn_merge import UrnMerge
 from hashmix.moves.hashed.within_split import WithinSplit
+from hashmix.moves.parallel.gibbs import ParallelGibbs
+from hashmix.moves.parallel.regions import RegionGibbs
+from hashmix.moves.parallel.split_merge import ParallelSplitMerge
 from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
 from hashmix.moves.schedules import SCHEDULES, default_prior, resolve_moves
 from hashmix.moves.tuning import Schedule, Work
@@ -39,10 +42,13 @@ __all__ = [
     "MinSM",
     "Move",
     "NeighbourMerge",
+    "ParallelGibbs",
+    "ParallelSplitMerge",
     "Proposal",
     "PublishedLSHSM",
     "PublishedMinSM",
     "RandomSplitMerge",
+    "RegionGibbs",
     "Schedule",
     "Update",
     "UrnMerge",

@@ -7,6 +7,7 @@ from typing import Any
 
 from hashmix.core.registry import Registry
 from hashmix.core.validation import bad_parameter
+from hashmix.hashing.cells import CellFamily
 from hashmix.moves.classic.gibbs import Gibbs
 from hashmix.moves.classic.random_split_merge import RandomSplitMerge
 from hashmix.moves.classic.rgsm import RGSM
@@ -20,6 +21,8 @@ from hashmix.moves.hashed.minsm import MinSM
 from hashmix.moves.hashed.neighbour_merge import NeighbourMerge
 from hashmix.moves.hashed.urn_merge import UrnMerge
 from hashmix.moves.hashed.within_split import WithinSplit
+from hashmix.moves.parallel.gibbs import ParallelGibbs
+from hashmix.moves.parallel.split_merge import ParallelSplitMerge
 from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
 from hashmix.moves.tuning import Schedule, Work, check_weight
 
@@ -43,6 +46,23 @@ def _lss() -> Schedule:
     ]
 
 
+#: Rows per cell: small ones for anchors and merges.
+_NEAR = CellFamily(64)
+
+
+def _parallel() -> Schedule:
+    """All rows at once: splits of all clusters, merges of neighbours, and parallel Gibbs among candidates and among all."""
+    return [
+        (ParallelSplitMerge("within"), 1),
+        (ParallelSplitMerge("near"), Work(0.5)),
+        (UrnMerge(family=_NEAR), Work(0.5)),
+        (ParallelGibbs(), Work(8.0)),
+        (ParallelGibbs(candidates=32), 1),
+        (Gibbs(n_points=1), Work(0.25)),
+    ]
+
+
+SCHEDULES.add("auto", _parallel)
 SCHEDULES.add("lss", _lss)
 SCHEDULES.add("split-merge", lambda: [(SAMS(), 50), (RGSM(n_scans=1, launch="nearest"), 50), (Gibbs(), 1)])
 SCHEDULES.add("sams", lambda: [(SAMS(), 1), (Gibbs(), 1)])

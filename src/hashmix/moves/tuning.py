@@ -33,8 +33,9 @@ _LEAST = 20
 class Work(NamedTuple):
     """Weight of a move in a schedule: its work per sweep, in predictives per row.
 
-    During warm-up the move is applied until its work is done. The number of applications this took is frozen when warm-up
-    ends. Moves with ``shared`` work get more of it the more they improve the log joint per unit of work.
+    During warm-up the move is applied until its work is done; a move of which one application is more work than that is
+    applied in some sweeps only. The number of applications this took is frozen when warm-up ends. Moves with ``shared`` work
+    get more of it the more they improve the log joint per unit of work.
 
     Examples
     --------
@@ -73,26 +74,32 @@ class Tuner:
             ],
             dtype=float,
         )
-        self._gains, self._spent = np.zeros(len(schedule)), np.zeros(len(schedule))
+        self._gains, self._spent, self._owed = np.zeros((3, len(schedule)))
 
     def times(self, m: int, key: int, sweep: int) -> int:
         """How often to apply move m after warm-up: the whole part, and once more with the probability of the rest."""
-        if self.is_work[m]:
-            return max(1, round(self._times[m]))
+        if self.is_work[m] and self._times[m] >= 1.0:
+            return round(self._times[m])
         whole = int(self._times[m])
         return whole + (whole < self._times[m] and unit_interval(key, sweep, m) < self._times[m] - whole)
 
     def warm_up(self, m: int, state: State, rng: Any, stop: Callable[[], bool]) -> np.ndarray:
-        """Apply move m until its work of one sweep is done; record how often that was, and the gain in log joint."""
+        """Apply move m until its work is done; record how often that was, and the gain in log joint."""
         move, tally = self.schedule[m][0], new_tally()
+        per_sweep, one = self._amounts[m] * self.n, move.expected_work(state)
+        self._owed[m] += per_sweep
+        if self._owed[m] < one:
+            self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * per_sweep / one
+            return tally
         before = state.log_joint()
-        work, applied, part = self._amounts[m] * self.n, 0, 1
+        work, applied, part = self._owed[m], 0, 1
         while tally[WORK] < work and applied < self.n and not stop():
             tally += move.apply(state, rng, part, stop)
             applied += part
             left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)
             part = max(1, min(left, applied), applied // _LEAST)
-        self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * applied
+        self._owed[m] = 0.0
+        self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * (applied if per_sweep >= one else per_sweep / one)
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
         return tally
@@ -107,16 +114,16 @@ class Tuner:
 
     def snapshot(self) -> np.ndarray:
         """Everything it has learned, for :meth:`restore`."""
-        return np.stack([self._times, self._amounts, self._gains, self._spent])
+        return np.stack([self._times, self._amounts, self._gains, self._spent, self._owed])
 
     def restore(self, kept: np.ndarray) -> None:
         """Restore a snapshot."""
-        self._times, self._amounts, self._gains, self._spent = kept.copy()
+        self._times, self._amounts, self._gains, self._spent, self._owed = kept.copy()
 
     def frozen(self) -> Schedule:
         """The schedule with numbers of applications in place of work."""
         return [
-            (move, max(1, round(self._times[m])) if self.is_work[m] else weight)
+            (move, (round(self._times[m]) or float(self._times[m])) if self.is_work[m] else weight)
             for m, (move, weight) in enumerate(self.schedule)
         ]
 

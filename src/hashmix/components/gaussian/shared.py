@@ -46,6 +46,7 @@ class GaussianComponent(Component):
 
     has_means = True
     draws_parameters = True
+    moves_with_parameters = True
     drops_constant_columns = True
 
     learn: bool

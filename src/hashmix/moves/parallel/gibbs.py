@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,8 @@ class Room(NamedTuple):
     weights: np.ndarray
 
     @classmethod
-    def of(cls, density: Any, k: int) -> Room:
+    def of(cls, offer: Offer) -> Room:
+        density, k = offer.density, len(offer.slots)
         block = min(_BLOCK, max(64, _LOGITS // k))
         return cls(
             np.empty((block, n_terms(density)), np.float32), np.empty(block * k, np.float32), np.empty(k, np.int32), np.empty(k)
@@ -107,68 +109,70 @@ class ParallelGibbs(Move):
         return 1
 
     def compile(self, state: State) -> None:
-        self.scan(state, *_offer_seed(np.uint64(0)), commit=False)
+        scans = (_Scan.among_all,) if self.candidates is None else (_Scan.among_all, _Scan.among_candidates)
+        for scan in scans:
+            self._scan(state, np.uint64(0), scan)
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        moved = self.scan(state, *_offer_seed(draw_seed(rng)))
+        few = self.candidates is not None and self.candidates < state.n_clusters
+        scan, before = _Scan.among_candidates if few else _Scan.among_all, state.partition.labels.copy()
+        moved = self._scan(state, np.uint64(draw_seed(rng)), scan)
+        if moved:
+            _follow_labels(state, before, moved)
         tally[PROPOSED] += state.n_rows
         tally[ACCEPTED] += moved
         tally[WORK] += int(self.expected_work(state))
         return begin + 1
 
-    def scan(self, state: State, seed: np.uint64, generator: np.random.Generator, commit: bool = True) -> int:
-        """One application; return the number of rows that moved."""
+    def _scan(self, state: State, seed: np.uint64, scan: Callable[[_Scan, Any, int], int]) -> int:
+        """Draw parameters and labels; return the number of rows that moved."""
         leaders = find_leaders(seed, state.partition)
-        stats = state.statistics(leaders.order)
-        density = state.component.draw_density(state.model, stats, generator)
-        sizes = state.partition.sizes[leaders.order]
-        prior = state.target.prior
+        generator = numpy_generator(int(seed), 1)
+        density = state.component.draw_density(state.model, state.statistics(leaders.order), generator)
+        sizes, prior = state.partition.sizes[leaders.order], state.target.prior
         weights = np.zeros(len(sizes)) if prior.flat else _log_gammas(sizes + prior.shift, generator)
-        return self.draw_labels(state, seed, leaders, density, weights, commit)
+        offer = make_offer(leaders, density, weights, state.capacity)
+        return scan(_Scan(state, seed, offer), self.candidates, self.refresh)
 
-    def draw_labels(
-        self,
-        state: State,
-        seed: np.uint64,
-        leaders: Leaders,
-        density: Any,
-        log_weights: np.ndarray,
-        commit: bool = True,
-    ) -> int:
-        """Draw every row's cluster, given ranks, parameters and weights; return the number of rows that moved."""
-        k, labels = len(leaders.order), state.partition.labels
-        columns = np.full(state.capacity, -1, np.int32)
-        columns[leaders.order] = np.arange(k, dtype=np.int32)
-        offer = Offer(
-            density,
-            log_weights,
-            (density.intercepts + log_weights).astype(np.float32),
-            leaders.ranks[leaders.order],
-            leaders.order,
-            columns,
-        )
-        data, before = state.rows.arrays, None if isinstance(state.slots, DenseSlots) else labels.copy()
-        moved: list[int]
-        if self.candidates is None or self.candidates >= k:
 
-            def scan_block(begin: int) -> int:
-                rows = np.arange(begin, min(begin + _TASK, len(labels)), dtype=np.int32)
-                return _choose_among_all(seed, offer, data, rows, labels, Room.of(density, k))
+class _Scan(NamedTuple):
+    """One draw of all rows' labels, given ranks, parameters and weights."""
 
-            moved = state.threads.map(scan_block, range(0, len(labels), _TASK))
-        else:
-            cells: Cells = state.hashed.tables(CellFamily(), state.sweep, self.refresh)
-            m = self.candidates
+    state: State
+    seed: np.uint64
+    offer: Offer
 
-            def scan_cells(span: tuple[int, int]) -> int:
-                room = Room.of(density, k)
-                return _choose_among_candidates(seed, offer, data, cells.order, cells.begins, *span, m, labels, room)
+    def among_all(self, candidates: int | None = None, refresh: int | None = None) -> int:
+        """Let rows choose among all clusters; return the number of rows that moved."""
+        state, offer = self.state, self.offer
+        labels, data = state.partition.labels, state.rows.arrays
 
-            sizes = np.diff(cells.begins)
-            moved = state.threads.map(scan_cells, _spans(sizes))
-        if commit:
-            _commit(state, before, sum(moved))
-        return sum(moved)
+        def work(begin: int) -> int:
+            rows = np.arange(begin, min(begin + _TASK, len(labels)), dtype=np.int32)
+            return _choose_among_all(self.seed, offer, data, rows, labels, Room.of(offer))
+
+        return sum(state.threads.map(work, range(0, len(labels), _TASK)))
+
+    def among_candidates(self, candidates: int, refresh: int) -> int:
+        """Let rows choose among the candidates of their cells; return the number of rows that moved."""
+        state, offer = self.state, self.offer
+        labels, data, n_candidates = state.partition.labels, state.rows.arrays, min(candidates, len(offer.slots))
+        cells: Cells = state.hashed.tables(CellFamily(), state.sweep, refresh)
+
+        def work(span: tuple[int, int]) -> int:
+            return _choose_among_candidates(
+                self.seed, offer, data, cells.order, cells.begins, *span, n_candidates, labels, Room.of(offer)
+            )
+
+        return sum(state.threads.map(work, _spans(np.diff(cells.begins))))
+
+
+def make_offer(leaders: Leaders, density: Any, log_weights: np.ndarray, capacity: int) -> Offer:
+    """What rows choose from, given the leaders, and the density and weights of the clusters in their order."""
+    columns = np.full(capacity, -1, np.int32)
+    columns[leaders.order] = np.arange(len(leaders.order))
+    intercepts = (density.intercepts + log_weights).astype(np.float32)
+    return Offer(density, log_weights, intercepts, leaders.ranks[leaders.order], leaders.order, columns)
 
 
 def _log_gammas(shapes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -183,12 +187,10 @@ def _spans(sizes: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(firsts.tolist(), [*firsts[1:].tolist(), len(sizes)], strict=True))
 
 
-def _commit(state: State, before: np.ndarray | None, moved: int) -> None:
+def _follow_labels(state: State, before: np.ndarray, moved: int) -> None:
     """Let members and statistics follow the labels."""
-    if moved == 0:
-        return
     regroup(state.partition, state.threads)
-    if before is None:
+    if isinstance(state.slots, DenseSlots):
         state.refresh()
         return
     done = 0
@@ -210,10 +212,6 @@ def _follow(slots, model, data, before, labels, begin):
             remove(model, slots, before[i], row)
             add(model, slots, labels[i], row)
     return len(labels)
-
-
-def _offer_seed(seed: Any) -> tuple[np.uint64, np.random.Generator]:
-    return np.uint64(seed), numpy_generator(int(seed), 1)
 
 
 # ---- the kernels -----------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from hashmix.moves.conditional import log_weight, normalise
 from hashmix.moves.driver import accept
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.parallel.regions_colours import colour_rows
+from hashmix.moves.parallel.regions_memory import fetch, fetch_address, fetch_row
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK, new_tally
 from hashmix.partition.leaders import find_leaders, rank_of
 from hashmix.partition.members import MOVED, regroup
@@ -38,7 +39,9 @@ __all__ = ["RegionGibbs", "RegionScan", "Regions", "begin_row", "find_regions", 
 STRAY = 0.1
 #: There are at most so many regions that each has this many clusters on average: a cluster alone in its region has nothing
 #: to exchange.
-CLUSTERS_PER_REGION = 4
+CLUSTERS_PER_REGION = 8
+#: How many rows before its turn a row is fetched from memory.
+_AHEAD = 4
 #: Rows per task while regions are found.
 _BLOCK = 65_536
 # What random numbers are for: addresses of a seed. The colours have others.
@@ -211,6 +214,24 @@ def _clusters_of_mates(rng, scan, labels, i, found):
     return k
 
 
+@inlined
+def _look_ahead(scan, labels, data, rows, step):
+    """Fetch from memory, in three steps, what the next rows of a region will need."""
+    tables = scan.tables
+    if step + 3 * _AHEAD < len(rows):
+        i = np.int64(rows[step + 3 * _AHEAD])
+        fetch(labels, i)
+        fetch(scan.regions, i)
+        fetch(tables.buckets, i * tables.buckets.shape[1])
+        fetch_address(data, i)
+        if tables.buckets.shape[1] == 1:  # else it is not known yet which table is looked at
+            fetch(tables.begins, np.int64(tables.buckets[rows[step + 2 * _AHEAD], 0]))
+            begin = tables.begins[tables.buckets[rows[step + _AHEAD], 0]]
+            fetch(tables.order, begin)
+            fetch(tables.order, begin + scan.n_mates)
+        fetch_row(data, rows[step + _AHEAD])
+
+
 @kernel
 def scan_region(rng, scan, arrays, target, rows, clusters, begin, tally):
     """Go through rows begin, begin + 1, … of a region; return where it stopped, before the last if slots were full.
@@ -223,9 +244,9 @@ def scan_region(rng, scan, arrays, target, rows, clusters, begin, tally):
     rng, scan, arrays, target = borrowed(rng), borrowed(scan), borrowed(arrays), borrowed(target)
     rows, clusters, tally = borrowed(rows), borrowed(clusters), borrowed(tally)
     labels, slots, model = arrays.partition.labels, arrays.slots, target.model
-    most = len(clusters) if scan.n_mates == 0 else scan.n_mates
-    found, weights = np.empty(most, np.int32), np.empty(most)
+    found, weights = arrays.scratch.candidates, arrays.scratch.weights
     for step in range(begin, len(rows)):
+        _look_ahead(scan, labels, target.data, rows, step)
         i = rows[step]
         here = labels[i]
         if not _may_join(scan, here, i):
@@ -291,7 +312,7 @@ class RegionGibbs(HashedMove):
     family : str or HashFamily, default="sign-projection"
         What rows in one bucket have in common; see :class:`hashmix.moves.hashed.tables.HashedMove`.
     n_regions : int, default=64
-        Largest number of regions. With fewer than 256 clusters there are fewer: four clusters in each, on average.
+        Largest number of regions. With fewer than 512 clusters there are fewer: eight clusters in each, on average.
 
     Examples
     --------
@@ -368,7 +389,9 @@ def _scan_in_threads(regions: Regions, state: State, tasks: list[tuple[int, int]
         clusters = regions.clusters[regions.firsts[region] : regions.firsts[region + 1]]
         tally, slots = new_tally(), idle.get()
         try:
-            arrays = Arrays(state.partition, slots, scratch)
+            n_candidates = regions.scan.n_mates or len(clusters)
+            own = scratch._replace(candidates=np.empty(n_candidates, np.int32), weights=np.empty(n_candidates))
+            arrays = Arrays(state.partition, slots, own)
             return scan_region(stream(0), regions.scan, arrays, target, rows, clusters, begin, tally), tally
         finally:
             idle.put(slots)

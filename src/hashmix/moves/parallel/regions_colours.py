@@ -34,17 +34,24 @@ _CODES, _TABLES, _PLACES, _CENTRES, _NAMES = range(16, 21)
 
 
 @helper
-def _look_around(tables, seed, round, i, mates):
-    """List some mates of row i in a table that depends on the round; return how many. The row is one of a short list."""
-    table = address(seed, _TABLES, round) % np.uint64(tables.buckets.shape[1])
-    bucket = tables.buckets[i, np.int64(table)]
+def _table_of(tables, seed, round):
+    """The table that a round looks at."""
+    return np.int64(address(seed, _TABLES, round) % np.uint64(tables.buckets.shape[1]))
+
+
+@hot_helper
+def _window(tables, seed, table, i):
+    """Which mates of row i are looked at: where its bucket begins, its size, the first place, and how many."""
+    bucket = tables.buckets[i, table]
     begin, size = tables.begins[bucket], tables.begins[bucket + 1] - tables.begins[bucket]
-    looked_at = min(size, _WINDOW)
-    place = np.int64(uniform_at(address(seed, _PLACES, i), round) * size) if looked_at < size else 0
-    for w in range(looked_at):
-        mates[w] = tables.order[begin + place]
-        place = place + 1 if place + 1 < size else 0
-    return looked_at
+    if size <= _WINDOW:
+        return begin, size, 0, size
+    return begin, size, np.int64(uniform_at(address(seed, _PLACES, i), table) * size), _WINDOW
+
+
+@hot_helper
+def _mate(tables, begin, size, place):
+    return tables.order[begin + (place if place < size else place - size)]
 
 
 # ---- sparse rows -----------------------------------------------------------------------------------------------------------
@@ -61,11 +68,12 @@ def _draw_codes(seed, codes, begin, end):
 def _spread_codes(tables, seed, round, old, new, begin, end):
     """Let rows begin … end − 1 take the least code of their mates and their own."""
     tables, old, new = borrowed(tables), borrowed(old), borrowed(new)
-    mates = np.empty(_WINDOW, np.int32)
+    table = _table_of(tables, seed, round)
     for i in range(begin, end):
         least = old[i]
-        for w in range(_look_around(tables, seed, round, i, mates)):
-            least = min(least, old[mates[w]])
+        first, size, place, looked_at = _window(tables, seed, table, i)
+        for w in range(looked_at):
+            least = min(least, old[_mate(tables, first, size, place + w)])
         new[i] = least
 
 
@@ -92,15 +100,16 @@ def _most_common(codes, k, found, counts):
 def _agree(tables, seed, codes, chosen, n_colours, colours, begin, end):
     """Colour chosen rows by the code that most of their mates agree on, each mate after having asked its own mates."""
     tables, codes, chosen, colours = borrowed(tables), borrowed(codes), borrowed(chosen), borrowed(colours)
-    mates, of_mates = np.empty(_WINDOW, np.int32), np.empty(_WINDOW, np.int32)
     inner, outer = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.uint32)
     found, counts = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.int64)
+    table, of_mates = _table_of(tables, seed, _ROUNDS + 1), _table_of(tables, seed, _ROUNDS)
     for c in range(begin, end):
-        n_mates = _look_around(tables, seed, _ROUNDS + 1, chosen[c], mates)
+        first, size, place, n_mates = _window(tables, seed, table, chosen[c])
         for w in range(n_mates):
-            n_inner = _look_around(tables, seed, _ROUNDS, mates[w], of_mates)
+            mate = _mate(tables, first, size, place + w)
+            begins, length, start, n_inner = _window(tables, seed, of_mates, mate)
             for v in range(n_inner):
-                inner[v] = codes[of_mates[v]]
+                inner[v] = codes[_mate(tables, begins, length, start + v)]
             outer[w] = _most_common(inner, n_inner, found, counts)
         code = _most_common(outer, n_mates, found, counts)
         colours[c] = address(seed, _NAMES, code) % np.uint64(n_colours)
@@ -109,18 +118,18 @@ def _agree(tables, seed, codes, chosen, n_colours, colours, begin, end):
 # ---- dense rows --------------------------------------------------------------------------------------------------------------
 
 
-@hot_helper
-def _average(values, features, mates, k, out):
-    """The average of k rows, in units of the columns' standard deviations."""
-    d = len(out)
-    for j in range(d):
+@helper
+def _average(rows, features, tables, seed, i, out):
+    """The average of row i's mates, in units of the columns' standard deviations."""
+    first, size, place, looked_at = _window(tables, seed, _table_of(tables, seed, 0), i)
+    for j in range(len(out)):
         out[j] = 0.0
-    for w in range(k):
-        row = values[mates[w]]
-        for j in range(d):
+    for w in range(looked_at):
+        row = rows.values[_mate(tables, first, size, place + w)]
+        for j in range(len(out)):
             out[j] += row[j]
-    for j in range(d):
-        out[j] = (out[j] / k - features.origin[j]) * features.scale[j]
+    for j in range(len(out)):
+        out[j] = (out[j] / looked_at - features.origin[j]) * features.scale[j]
 
 
 @hot_helper
@@ -134,10 +143,9 @@ def _squared_distance(x, y):
 @kernel
 def _draw_centres(rows, features, tables, seed, centres):
     rows, features, tables, centres = borrowed(rows), borrowed(features), borrowed(tables), borrowed(centres)
-    mates = np.empty(_WINDOW, np.int32)
     for c in range(len(centres)):
         i = np.int64(address(seed, _CENTRES, c) % np.uint64(len(tables.buckets)))
-        _average(rows.values, features, mates, _look_around(tables, seed, 0, i, mates), centres[c])
+        _average(rows, features, tables, seed, i, centres[c])
 
 
 @kernel
@@ -145,9 +153,9 @@ def _find_nearest(rows, features, tables, seed, chosen, centres, colours, begin,
     """Colour chosen rows by the nearest centre."""
     rows, features, tables, chosen = borrowed(rows), borrowed(features), borrowed(tables), borrowed(chosen)
     centres, colours = borrowed(centres), borrowed(colours)
-    mates, point = np.empty(_WINDOW, np.int32), np.empty(centres.shape[1])
+    point = np.empty(centres.shape[1])
     for k in range(begin, end):
-        _average(rows.values, features, mates, _look_around(tables, seed, 0, chosen[k], mates), point)
+        _average(rows, features, tables, seed, chosen[k], point)
         nearest, least = 0, np.inf
         for c in range(len(centres)):
             distance = _squared_distance(point, centres[c])

@@ -144,7 +144,7 @@ class ParallelSplitMerge(Move):
     def _draw_pairs(self, state: State, seed: np.uint64) -> Pairs:
         n = state.n_rows
         n_pairs = min(n, max(_FEWEST, n // _ROWS_PER_PAIR))
-        if self.anchors == "near" and n > 2 * _NEAR:
+        if self.anchors == "near":
             cells = state.hashed.tables(CellFamily(_NEAR), state.sweep, self.refresh).arrays
             cell, begins, order = cells.buckets[:, 0], cells.begins, cells.order
         else:
