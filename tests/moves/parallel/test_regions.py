@@ -416,10 +416,9 @@ FAULTS = {
     "nothing": ("import math", "import math"),
 }
 CHECK = """
-import numpy as np
 from tests.moves.parallel.test_regions import *
-errors = [invariance_error(TwoColours(**s), seed, ROWS[:4], DIAGONAL, PRIORS[1])[0] for s in (HASHED, FULL) for seed in SEEDS]
-print(max(errors))
+moves = TwoColours(**HASHED), TwoColours(**FULL), RegionGibbs(**FULL)
+print(max(invariance_error(move, seed, ROWS[:4], DIAGONAL, PRIORS[1])[0] for move in moves for seed in SEEDS))
 """
 
 
