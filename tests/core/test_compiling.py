@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from numba.core.errors import TypingError
 
 from hashmix.core import compiling, sources
 from hashmix.core.compiling import fallback, implements, kernel
+from hashmix.core.locks import FileLock
 
 # ---- dispatch --------------------------------------------------------------------------------------------------------
 
@@ -288,6 +290,9 @@ class Folder:
 
     def run(self, code, file=None, **environment):
         """What a new process prints: the answer and how many signatures it found in the cache."""
+        return self.result(self.start(code, file, **environment))
+
+    def start(self, code, file=None, **environment):
         code = code + HITS
         if file is not None:
             file.write_text(code)
@@ -299,9 +304,17 @@ class Folder:
             **environment,
         }
         command = [sys.executable, "-c", code] if file is None else [sys.executable, str(file)]
-        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=self.path)
-        assert ran.returncode == 0, ran.stderr
-        answer, hits = ran.stdout.split()
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, env=environment, text=True, cwd=self.path, **pipes)
+
+    def result(self, process, timeout=100.0):
+        """The same for a process that was started; less than what a process waits for a lock."""
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+        assert process.returncode == 0, errors
+        answer, hits = output.split()
         return float(answer), int(hits)
 
     def edit(self, name, old, new):
@@ -476,6 +489,140 @@ def test_works_where_nothing_can_be_written(folder):
     for environment in ({"HASHMIX_CACHE_DIR": str(folder.path / "file" / "cache")}, {"HASHMIX_CACHE": "0"}):
         assert folder.run(ANSWER, **environment) == (3.0, 0)
     assert not folder.cached()
+
+
+# ---- several processes -----------------------------------------------------------------------------------------------
+
+# Imports, says so, and goes on with what follows when it is told to.
+TOGETHER = """
+import time
+from numba.core.caching import IndexDataCacheFile
+from extension.kernels import answer as called
+
+def slowly(function):
+    def slow(*arguments):
+        time.sleep(2.0)
+        return function(*arguments)
+    return slow
+
+called._compiler.compile = slowly(called._compiler.compile)
+IndexDataCacheFile._save_index = slowly(IndexDataCacheFile._save_index)
+print("ready", flush=True)
+input()
+"""
+STUCK = """
+def stuck(*arguments):
+    print("compiling", flush=True)
+    time.sleep(99.0)
+
+called._compiler.compile = stuck
+"""
+
+
+def start_together(folder, *codes):
+    processes = [folder.start(TOGETHER + code) for code in codes]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return processes
+
+
+def test_one_process_compiles_and_the_other_waits(folder):
+    processes = start_together(folder, ANSWER, ANSWER)
+    assert sorted(folder.result(process) for process in processes) == [(3.0, 0), (3.0, 1)]
+
+
+def test_kernel_of_a_killed_process_is_compiled_by_the_next(folder):
+    (first,) = start_together(folder, STUCK + ANSWER)
+    assert first.stdout.readline() == "compiling\n"
+    (second,) = start_together(folder, ANSWER)
+    time.sleep(1.0)
+    assert second.poll() is None
+    first.kill()
+    first.communicate()
+    assert folder.result(second) == (3.0, 0)
+
+
+def test_two_signatures_saved_at_once_are_both_kept(folder):
+    """Numba alone would write both to the same file."""
+    codes = [ANSWER.replace("1.0", number) for number in ("1.0", "1")]
+    for process in start_together(folder, *codes):
+        assert folder.result(process) == (3.0, 0)
+    for code in codes:
+        assert folder.run(code) == (3.0, 1)
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "_FOLDER", tmp_path)
+    monkeypatch.setattr(compiling, "_PATIENCE", 30.0)
+    return tmp_path
+
+
+def free_locks(folder):
+    """For each lock of the cache, whether another process could take it now."""
+    found = []
+    for path in folder.rglob("*.lock"):
+        lock = FileLock(path)
+        found.append(lock.acquire())
+        lock.release()
+    return found
+
+
+def half(x):
+    return 0.5 * x
+
+
+@pytest.mark.parametrize("error", [TypingError, KeyboardInterrupt])
+def test_failed_compilation_releases_the_lock(error, empty_cache, monkeypatch):
+    halved = kernel(half)
+
+    def fail(*arguments):
+        assert free_locks(empty_cache) == [False]
+        raise error("failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(halved._compiler, "compile", fail)
+        with pytest.raises(error, match="failed"):
+            halved(3.0)
+    assert free_locks(empty_cache) == [True]
+    assert halved(3.0) == 1.5
+    assert free_locks(empty_cache) == [True, True]  # one is that of the index
+
+
+@pytest.fixture
+def taken(empty_cache):
+    """The lock of ``half`` for a float, as if another process were compiling it."""
+    kernel(half)(3.0)
+    (path,) = (path for path in empty_cache.rglob("*.lock") if not path.with_suffix(".nbi").exists())
+    for file in empty_cache.rglob("*.nb?"):
+        file.unlink()
+    lock = FileLock(path)
+    assert lock.acquire()
+    yield lock
+    lock.release()
+
+
+def test_waiting_ends(taken, monkeypatch):
+    monkeypatch.setattr(compiling, "_PATIENCE", 1.0)
+    start = time.monotonic()
+    assert kernel(half)(3.0) == 1.5
+    assert time.monotonic() - start > 1.0
+
+
+def test_kernel_compiled_for_another_does_not_wait(taken):
+    """Otherwise two processes could wait for each other."""
+    halved = kernel(half)
+
+    @kernel
+    def above(x):
+        return halved(x) + 1.0
+
+    start = time.monotonic()
+    assert above(3.0) == 2.5
+    assert time.monotonic() - start < compiling._PATIENCE
 
 
 def test_only_foreign_code_counts_as_an_extension():

@@ -3,10 +3,13 @@
 Numba's own disk cache looks only at the file that defines a kernel: when a helper in another file changes, it still
 returns the old machine code. So the cache folder is named by a hash of all sources of the package. If a call also uses
 code from outside the package, it is cached in a subfolder named by a hash of that code (:mod:`hashmix.core.sources`).
+
+Compiling a kernel takes many seconds. If several processes miss the same one, the first compiles it and the others wait.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import sys
@@ -18,10 +21,12 @@ import numba
 from numba import types
 from numba.core import cgutils
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic, overload
 
 from hashmix.core.linking import link_only
+from hashmix.core.locks import FileLock
 from hashmix.core.sources import IMPLEMENTATIONS, Implementation, SourceNotFoundError, extension_hash, package_hash
 
 __all__ = [
@@ -262,10 +267,31 @@ def kernel(function: Callable) -> Callable:
     >>> twice(3.0)
     6.0
     """
-    dispatcher = numba.njit(**_OPTIONS)(function)
-    if _FOLDER is not None:
+    dispatcher: Any = numba.njit(**_OPTIONS)(function)
+    if _FOLDER is not None and dispatcher is not function:  # it is with NUMBA_DISABLE_JIT=1
         dispatcher._cache = _KernelCache(function, _FOLDER)
+        dispatcher.compile = _releasing_locks(dispatcher.compile)
     return dispatcher
+
+
+_PATIENCE = 120.0  # seconds; longer than any kernel takes
+# What this process holds, for the kernel it compiles and for those it compiles for that one. Numba's compiler lock guards it.
+_LOCKS: list[FileLock] = []
+
+
+def _releasing_locks(compile_kernel: Callable) -> Callable:
+    """Release the locks taken for a kernel when it is compiled or loaded, and also when that fails or is interrupted."""
+
+    def compile_and_release(signature: Any) -> Any:
+        with global_compiler_lock:
+            outer = len(_LOCKS)
+            try:
+                return compile_kernel(signature)
+            finally:
+                while len(_LOCKS) > outer:
+                    _LOCKS.pop().release()
+
+    return compile_and_release
 
 
 class _KernelCache(NullCache):
@@ -275,10 +301,27 @@ class _KernelCache(NullCache):
         self._function, self._folder = function, folder
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        return self._for(signature).load_overload(signature, target_context)
+        cache = self._for(signature)
+        found = cache.load_overload(signature, target_context)
+        if found is not None or isinstance(cache, NullCache):
+            return found
+        name = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
+        _LOCKS.append(_lock_of(cache, f".{name}"))
+        # Whoever waits here holds nothing, so no two processes wait for each other.
+        _LOCKS[-1].acquire(_PATIENCE if len(_LOCKS) == 1 else 0.0)
+        return cache.load_overload(signature, target_context)  # another process may have saved it by now
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        self._for(signature).save_overload(signature, compiled)
+        cache = self._for(signature)
+        if isinstance(cache, NullCache):
+            return
+        # The signatures of a kernel share an index. Two processes that add to it at once would give both the same file.
+        lock = _lock_of(cache)
+        try:
+            lock.acquire(_PATIENCE)
+            cache.save_overload(signature, compiled)
+        finally:
+            lock.release()
 
     def _for(self, signature: Any) -> FunctionCache | NullCache:
         # Not remembered: new implementations may have been registered since the last call.
@@ -288,6 +331,10 @@ class _KernelCache(NullCache):
         except SourceNotFoundError:
             return NullCache()
         return _cache_in(self._folder / f"extension-{extension}" if extension else self._folder, self._function)
+
+
+def _lock_of(cache: FunctionCache, name: str = "") -> FileLock:
+    return FileLock(Path(cache.cache_path) / f"{cache._impl.filename_base}{name}.lock")
 
 
 def _cache_in(folder: Path, function: Callable) -> FunctionCache | NullCache:
