@@ -199,10 +199,11 @@ def _leave(slots, slot):
     leave_block(slots, slot)
 
 
-def test_word_slots_hold_the_words_of_a_matrix():
-    """Random changes against a matrix, with slots that come and go and a pool that is moved."""
+@pytest.mark.parametrize("n_words", [1, 70, 512, 3000])
+def test_word_slots_hold_the_words_of_a_matrix(n_words):
+    """Random changes against a matrix, with slots that come and go, a pool that is moved, and maps of all words."""
     rng = np.random.default_rng(0)
-    slots, matrix = WordSlots.empty(8), np.zeros((8, 3000), np.int64)
+    slots, matrix = WordSlots.empty(8, n_words), np.zeros((8, n_words), np.int64)
     for step in range(2000):
         if slots.full:
             slots = slots.enlarged()
@@ -211,15 +212,16 @@ def test_word_slots_hold_the_words_of_a_matrix():
             _leave(slots, slot)
             matrix[slot] = 0
             continue
-        words = rng.choice(3000, int(rng.integers(1, 60)), replace=False).astype(np.int32)
+        words = rng.choice(n_words, int(rng.integers(1, min(60, n_words + 1))), replace=False).astype(np.int32)
         by = rng.integers(0, 3, len(words)) if rng.random() < 0.6 else -np.minimum(matrix[slot, words], 2)
         _change(slots, slot, words, by)
         matrix[slot, words] += by
         if step % 100 == 0:
             slots = slots.grown(8).enlarged()
             for s in range(8):
-                np.testing.assert_array_equal(_counts(slots, s, np.arange(3000, dtype=np.int32)), matrix[s])
+                np.testing.assert_array_equal(_counts(slots, s, np.arange(n_words, dtype=np.int32)), matrix[s])
     assert len(slots.entries) < 400_000
+    assert max(1 << slots.bits) < max(32, 2 * n_words)  # no map is longer than one with a place for every word
 
 
 def test_memory_follows_the_words_clusters_have():

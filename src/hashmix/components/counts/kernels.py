@@ -69,6 +69,11 @@ class CountModel(NamedTuple):
     factorials: np.ndarray
     lengths: np.ndarray
 
+    @property
+    def n_words(self) -> int:
+        """Number of words, or columns."""
+        return len(self.levels)
+
 
 def log_factorials() -> np.ndarray:
     """Log k! for small k."""

@@ -63,7 +63,7 @@ class CountComponent(Component):
         return self.expected_parameters(model, stats)
 
     def slots(self, model: Any, capacity: int) -> WordSlots:
-        return WordSlots.empty(capacity)
+        return WordSlots.empty(capacity, model.n_words)
 
     def statistics(self, model: Any, X: Any, labels: np.ndarray, n_clusters: int) -> csr_array:
         matrix = self.rows(X).matrix()

@@ -4,7 +4,8 @@ Each cluster has a hash map of its own: open addressing, linear probing, a word 
 look-up is one access to memory. A thousand clusters over 141,000 words would take 560 MB as rows of a matrix, and ten
 thousand at the start of a chain ten times that; topics use a few thousand words each. Maps are blocks of a common pool, of
 16, 32, 64 … entries. A map that fills up moves to a block twice as long, and the block it leaves is used again. A word
-whose count falls to zero keeps its entry until its map moves.
+whose count falls to zero keeps its entry until its map moves. A map as long as there are words has an entry for each,
+and a word is found there without searching.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ _WORKER_BLOCKS_AHEAD = 4
 #: A map moves when more than 3/4 of its entries are in use.
 _FILLED, _OF = 3, 4
 
+#: 2**64 divided by the golden ratio: multiples of it are spread evenly.
+_GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)
 #: Column of ``derived`` that holds the log marginal likelihood.
 LOG_MARGINAL = 0
-# Entries of ``counters``: end of the used part of the pool, log2 of the longest block, and how many blocks of that length
-# must be free.
-_END, _MOST_BITS, _AHEAD = range(3)
+# Entries of ``counters``: end of the used part of the pool, log2 of the longest block, how many blocks of that length must be
+# free, and log2 of a block with an entry for every word.
+_END, _MOST_BITS, _AHEAD, _ALL_BITS = range(4)
 
 
 class WordSlots(NamedTuple):
@@ -52,7 +55,7 @@ class WordSlots(NamedTuple):
 
     Additive: ``sizes``, ``totals`` (sums of counts), ``constants`` (sums of what a row adds to any cluster alike) and words.
     ``derived`` (slot, 3): the log marginal likelihood, then what the component keeps. The map of slot s is
-    ``entries[begins[s] : begins[s] + 2**bits[s]]``, (word, count) each, with −1 for no word; ``used[s]`` entries have a word;
+    ``entries[begins[s] : begins[s] + 2**bits[s]]``, (word, count) each, (−1, 0) for no word; ``used[s]`` entries have a word;
     ``bits`` of −1 means no map. ``vacant[b]`` is where the first vacant block of 2**b entries begins (−1: nowhere); its
     first entry holds where the next one does, in units of the shortest block.
     """
@@ -69,8 +72,8 @@ class WordSlots(NamedTuple):
     counters: np.ndarray
 
     @classmethod
-    def empty(cls, capacity: int, n_entries: int = 4096) -> WordSlots:
-        """Make ``capacity`` empty slots."""
+    def empty(cls, capacity: int, n_words: int, n_entries: int = 4096) -> WordSlots:
+        """Make ``capacity`` empty slots for words 0 … n_words − 1."""
         return cls(
             np.zeros(capacity, np.int64),
             np.zeros(capacity, np.int64),
@@ -81,7 +84,7 @@ class WordSlots(NamedTuple):
             np.zeros(capacity, np.int64),
             np.empty((n_entries, 2), np.int32),
             np.full(64, -1, np.int64),
-            np.array([0, _LEAST_BITS, _BLOCKS_AHEAD], np.int64),
+            np.array([0, _LEAST_BITS, _BLOCKS_AHEAD, max(_LEAST_BITS, (n_words - 1).bit_length())], np.int64),
         )
 
     @property
@@ -100,7 +103,7 @@ class WordSlots(NamedTuple):
 
     def grown(self, capacity: int) -> WordSlots:
         """The same clusters with more slots."""
-        bigger = self.empty(capacity, 0)._replace(entries=self.entries, vacant=self.vacant, counters=self.counters)
+        bigger = self.empty(capacity, 1, 0)._replace(entries=self.entries, vacant=self.vacant, counters=self.counters)
         for old, new in zip(self[:7], bigger[:7], strict=True):
             new[: len(old)] = old
         return bigger
@@ -138,7 +141,7 @@ class WordSlots(NamedTuple):
             slots._replace(
                 entries=slots.entries[: end + (k + 1) * room],
                 vacant=np.full(64, -1, np.int64),
-                counters=np.array([end + k * room, most_bits, _WORKER_BLOCKS_AHEAD], np.int64),
+                counters=np.array([end + k * room, most_bits, _WORKER_BLOCKS_AHEAD, slots.counters[_ALL_BITS]], np.int64),
             )
             for k in range(n)
         ]
@@ -221,6 +224,7 @@ def _take_block(slots, bits):
         slots.counters[_MOST_BITS] = max(slots.counters[_MOST_BITS], bits)
     for at in range(begin, begin + length):
         slots.entries[at, 0] = -1
+        slots.entries[at, 1] = 0
     return begin
 
 
@@ -241,10 +245,17 @@ def leave_block(slots, slot):
 
 
 @hot_helper
-def _place(entries, begin, bits, word):
-    """Where a word is, or the vacant entry where it would be."""
-    last = (1 << bits) - 1
-    at = np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+def _place(slots, begin, bits, word):
+    """Where a word is, or the vacant entry where it would be.
+
+    It is searched for from the first bits of its number times an odd one, modulo the least power of 2 above all words. All
+    bits of the product permute the words: in a map that long, each has a place of its own. Maps of all lengths have their
+    words in about the same order, so that looking up those of one in another reads memory in one direction.
+    """
+    entries, last = slots.entries, (1 << bits) - 1
+    shift = np.uint64(64 - slots.counters[_ALL_BITS])
+    odd = (_GOLDEN_RATIO >> shift | np.uint64(1)) << shift
+    at = np.int64((np.uint64(word) * odd) >> np.uint64(64 - bits))
     while entries[begin + at, 0] != word and entries[begin + at, 0] >= 0:
         at = (at + 1) & last
     return begin + at
@@ -255,8 +266,7 @@ def count_of(slots, slot, word):
     """How often a word occurs in a cluster."""
     if slots.bits[slot] < 0:
         return 0
-    at = _place(slots.entries, slots.begins[slot], slots.bits[slot], word)
-    return np.int64(slots.entries[at, 1]) if slots.entries[at, 0] >= 0 else 0
+    return np.int64(slots.entries[_place(slots, slots.begins[slot], slots.bits[slot], word), 1])
 
 
 @inlined
@@ -274,21 +284,21 @@ def word_at(slots, slot, k):
 @inlined
 def count_at(slots, slot, k):
     """The count in entry k of a cluster's map, 0 where there is no word."""
-    at = slots.begins[slot] + k
-    return np.int64(slots.entries[at, 1]) if slots.entries[at, 0] >= 0 else 0
+    return np.int64(slots.entries[slots.begins[slot] + k, 1])
 
 
 @helper
 def reserve(slots, slot, n_more):
     """Make sure that a cluster's map can take this many more words."""
     bits = slots.bits[slot]
-    if bits >= 0 and _OF * (slots.used[slot] + n_more) <= _FILLED << bits:
+    all_bits = slots.counters[_ALL_BITS]
+    if bits == all_bits or (bits >= 0 and _OF * (slots.used[slot] + n_more) <= _FILLED << bits):
         return
     words = n_more
     for k in range(n_places(slots, slot)):
         words += 1 if count_at(slots, slot, k) > 0 else 0
     new_bits = _LEAST_BITS
-    while 2 * words > 1 << new_bits:  # half empty, so that it does not move again soon
+    while 2 * words > 1 << new_bits and new_bits < all_bits:  # half empty, so that it does not move again soon
         new_bits += 1
     begin = _take_block(slots, new_bits)
     used = 0
@@ -296,7 +306,7 @@ def reserve(slots, slot, n_more):
         count = count_at(slots, slot, k)
         if count > 0:
             word = word_at(slots, slot, k)
-            at = _place(slots.entries, begin, new_bits, word)
+            at = _place(slots, begin, new_bits, word)
             slots.entries[at, 0] = word
             slots.entries[at, 1] = count
             used += 1
@@ -309,7 +319,7 @@ def reserve(slots, slot, n_more):
 @hot_helper
 def change_count(slots, slot, word, by):
     """Add to a word's count in a cluster; :func:`reserve` was called for it."""
-    at = _place(slots.entries, slots.begins[slot], slots.bits[slot], word)
+    at = _place(slots, slots.begins[slot], slots.bits[slot], word)
     if slots.entries[at, 0] < 0:
         slots.entries[at, 0] = word
         slots.entries[at, 1] = 0
