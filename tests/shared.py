@@ -65,6 +65,7 @@ MOVES = [
     hm.moves.SDDS(),
     hm.moves.SDDS(merge_weight="bayes-factor"),
     hm.moves.UrnMerge(n_bits=1, n_tables=2),
+    hm.moves.UrnMerge(n_bits=1, n_tables=2, start="cluster"),
     hm.moves.DissimilarSplit(n_bits=1, n_tables=2),
     hm.moves.BucketSplit(n_bits=1, n_tables=2),
     hm.moves.BucketCut(n_bits=1, n_tables=2),

@@ -25,6 +25,7 @@ __all__ = [
     "gathered",
     "log_densities",
     "log_density",
+    "log_odds",
     "n_terms",
     "rounding",
 ]
@@ -49,6 +50,10 @@ def gathered(density, columns):
 
 def log_density(density, data, i, c):
     """Log density of row i in column c, in float64, with the intercept; up to a term that depends on the row alone."""
+
+
+def log_odds(density, data, i, row, a, b):
+    """Log density of row i in column a minus that in column b, in float64; ``row`` is what :func:`load` made of it."""
 
 
 def rounding(density, data, i):
@@ -173,6 +178,39 @@ def _diagonal_log_density(density, data, i, c):
     return density.constants[c] - 0.5 * total
 
 
+@implements(log_odds, DiagonalDensity, hot=True)
+def _diagonal_log_odds(density, data, i, row, a, b):
+    means_a, precisions_a, means_b, precisions_b = (
+        density.means[a],
+        density.precisions[a],
+        density.means[b],
+        density.precisions[b],
+    )
+    total = 0.0
+    for j in range(len(row)):
+        s, t = row[j] - means_a[j], row[j] - means_b[j]
+        total += precisions_b[j] * t * t - precisions_a[j] * s * s
+    return density.constants[a] - density.constants[b] + 0.5 * total
+
+
+@implements(log_odds, FullDensity, hot=True)
+def _full_log_odds(density, data, i, row, a, b):
+    return _full_quadratic(density, row, b) - _full_quadratic(density, row, a) + density.constants[a] - density.constants[b]
+
+
+@hot_helper
+def _full_quadratic(density, row, c):
+    """Half the squared distance of a row from a mean, in the units of the precision matrix."""
+    means, precisions = density.means[c], density.precisions[c]
+    total = 0.0
+    for j in range(len(row)):
+        half = 0.5 * precisions[j, j] * (row[j] - means[j])
+        for k in range(j):
+            half += precisions[j, k] * (row[k] - means[k])
+        total += (row[j] - means[j]) * half
+    return total
+
+
 @implements(log_density, FullDensity, hot=True)
 def _full_log_density(density, data, i, c):
     total = 0.0
@@ -273,3 +311,8 @@ def _count_rounding(density, data, i):
     for at in range(data.begins[i], data.begins[i + 1]):
         total += data.values[at]
     return 32.0 * _EPS * total
+
+
+@implements(log_odds, CountDensity, hot=True)
+def _count_log_odds(density, data, i, row, a, b):
+    return log_density(density, data, i, a) - log_density(density, data, i, b)

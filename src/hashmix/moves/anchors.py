@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from hashmix.core.compiling import fallback, helper, implements
 from hashmix.core.rng import bernoulli, integer
 from hashmix.hashing.tables import NO_TABLES, TableArrays, bucket_mate
@@ -64,6 +66,7 @@ UNIFORM = 0  # two uniform rows
 SIMILAR = 1  # u each row in turn, v a mate of u in the hash tables; uniform if it has none
 DISSIMILAR = 2  # u each row in turn, v from the buckets opposite to u's; uniform if they are empty
 WITHIN = 3  # a fair coin: two rows of one cluster, chosen by u; or two uniform clusters and a row of each
+OF_CLUSTERS = 4  # u a uniform row of a uniform cluster, v a mate of u in the hash tables; uniform if it has none
 
 
 class Anchors(NamedTuple):
@@ -129,7 +132,11 @@ def _draw_anchors(rng, anchors, partition):
         u, v = _within(rng, partition)
     else:
         n = len(partition.labels)
-        u = integer(rng, n) if anchors.kind == UNIFORM else take_turn(rng, partition)
+        if anchors.kind == OF_CLUSTERS:
+            slot = partition.active[integer(rng, n_clusters(partition))]
+            u = np.int64(partition.pool[partition.starts[slot] + integer(rng, partition.sizes[slot])])
+        else:
+            u = np.int64(integer(rng, n) if anchors.kind == UNIFORM else take_turn(rng, partition))
         v = -1
         if anchors.kind != UNIFORM:
             v = bucket_mate(rng, anchors.tables, anchors.tables.buckets[u], anchors.kind == DISSIMILAR, u)
@@ -146,7 +153,9 @@ def _thinned(anchors, size):
 
 
 @implements(log_anchors_ratio, Anchors)
-def _log_ratio_within(anchors, n, k, of_a, of_b):
+def _log_ratio_of_kind(anchors, n, k, of_a, of_b):
+    if anchors.kind == OF_CLUSTERS:
+        return math.log(k * (of_a + of_b)) - math.log((k + 1.0) * of_a)
     if anchors.kind != WITHIN:
         return 0.0
     return math.log(n * (of_a + of_b - 1.0)) - math.log((k + 1.0) * k * of_a * of_b)

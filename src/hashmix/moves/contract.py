@@ -65,6 +65,10 @@ class Move(Declared, ABC):
         """Roughly how many predictives one application evaluates in a state like this."""
         return 4.0
 
+    def most_times(self, state: State) -> int:
+        """Applications per sweep beyond which there is no use, for moves whose number is tuned."""
+        return state.n_rows
+
     def units_per_call(self, state: State) -> int:
         """Units of work per compiled call, chosen so that a call takes well under a second."""
         return max(1, 1_000_000 // state.n_rows)

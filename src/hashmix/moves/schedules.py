@@ -53,11 +53,12 @@ _NEAR = CellFamily(64)
 def _parallel() -> Schedule:
     """All rows at once: splits of all clusters, merges of neighbours, and parallel Gibbs among candidates and among all."""
     return [
-        (ParallelSplitMerge("within"), 1),
-        (ParallelSplitMerge("near"), Work(0.5)),
-        (UrnMerge(family=_NEAR), Work(0.5)),
-        (ParallelGibbs(), Work(8.0)),
+        (ParallelSplitMerge("within"), Work(1.0, shared=True)),
+        (ParallelSplitMerge("near"), Work(0.5, shared=True)),
+        (ParallelGibbs(), Work(8.0, shared=True)),
         (ParallelGibbs(candidates=32), 1),
+        (UrnMerge(family=_NEAR, start="cluster"), Work(0.1)),
+        (UrnMerge(family=_NEAR), Work(0.1)),
         (Gibbs(n_points=1), Work(0.25)),
     ]
 

@@ -69,7 +69,9 @@ class Tuner:
         self._amounts = np.array([weight.predictives if isinstance(weight, Work) else 0.0 for _, weight in schedule])
         self._times = np.array(
             [
-                self._amounts[m] * self.n / move.expected_work(state) if self.is_work[m] else weight
+                min(self._amounts[m] * self.n / move.expected_work(state), move.most_times(state))
+                if self.is_work[m]
+                else weight
                 for m, (move, weight) in enumerate(schedule)
             ],
             dtype=float,
@@ -92,8 +94,8 @@ class Tuner:
             self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * per_sweep / one
             return tally
         before = state.log_joint()
-        work, applied, part = self._owed[m], 0, 1
-        while tally[WORK] < work and applied < self.n and not stop():
+        work, most, applied, part = self._owed[m], move.most_times(state), 0, 1
+        while tally[WORK] < work and applied < most and not stop():
             tally += move.apply(state, rng, part, stop)
             applied += part
             left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from hashmix.core.compiling import borrowed, kernel
-from hashmix.core.rng import numpy_generator
-from hashmix.core.validation import bad_parameter
+from hashmix.core.rng import numpy_generator, stream
+from hashmix.core.threads import Threads
+from hashmix.core.validation import bad_parameter, check_n_jobs
 from hashmix.hashing import NeighbourLists
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.moves import resolve_moves
+from hashmix.moves.parallel.gibbs import assign_rows
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.run.chain import Chain
@@ -29,6 +31,11 @@ _SWEEPS = 30
 #: Components that do not start from a sample: beyond this many rows, rows left over between neighbourhoods join one
 #: instead of opening clusters, which would take too much memory.
 _ROWS_FOR_MANY_CLUSTERS = 200_000
+
+
+#: Components that move with parameters drawn: up to this many rows, a chain starts from one cluster. Of more rows, one in
+#: SAMPLED_OF_MANY is clustered first, in some sweeps.
+_ROWS_FROM_ONE, _SAMPLED_OF_MANY, _SWEEPS_OF_MANY = 200_000, 32, 20
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
@@ -61,12 +68,14 @@ def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
 
 
 def first_states(target: Target, starts: list[Any], keys: list[int], n_jobs: int | None) -> list[State]:
-    """The states chains start in. Lists of neighbours are found once for all chains."""
+    """The states chains start in. Lists of neighbours are found once for all chains, and threads are shared out to them."""
     rows = target.component.hashed(target.rows)
+    workers = check_n_jobs("sample", n_jobs)
+    per_chain = max(1, workers // min(len(keys), workers))
     first = ChainTables(rows, keys[0], n_jobs)
     hashed = [first] + [ChainTables(rows, key, n_jobs, first) for key in keys[1:]]
     return [
-        State(target, _start_labels(start, target, key, tables), tables)
+        State(target, _start_labels(start, target, key, tables), tables, threads=Threads(per_chain))
         for start, key, tables in zip(starts, keys, hashed, strict=True)
     ]
 
@@ -74,10 +83,20 @@ def first_states(target: Target, starts: list[Any], keys: list[int], n_jobs: int
 def _start_labels(start: Any, target: Target, key: int, tables: ChainTables) -> np.ndarray:
     if not isinstance(start, str):
         return start
+    n = target.rows.n_rows
+    if start == "auto" and target.component.moves_with_parameters:
+        return np.zeros(n, np.int32) if n <= _ROWS_FROM_ONE else _labels_from_sample(target, key, tables.n_jobs)
     if start in ("auto", "buckets"):
         return _hashed_labels(target, key, tables)
-    n = target.rows.n_rows
     return np.zeros(n, np.int64) if start == "single" else np.arange(n)
+
+
+def _labels_from_sample(target: Target, key: int, n_jobs: int | None) -> np.ndarray:
+    """Labels drawn given the clusters of a sample, which started from one cluster."""
+    n = target.rows.n_rows
+    chosen = np.sort(numpy_generator(key, 0).choice(n, max(_ROWS_FROM_ONE, n // _SAMPLED_OF_MANY), replace=False))
+    state = _clustered_sample(target, chosen, key, n_jobs, "auto", _SWEEPS_OF_MANY)
+    return assign_rows(state, target.rows, stream(key, 1).state[0], state.threads)
 
 
 def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
@@ -93,7 +112,7 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     if n <= _FEW_ROWS or not from_sample:
         return pieces
     chosen = np.sort(order[: max(n // _SAMPLED, _FEW_ROWS // 2)])
-    labels = _cluster_sample(target, chosen, key, tables.n_jobs)
+    labels = _clustered_sample(target, chosen, key, tables.n_jobs, "lss", _SWEEPS).labels()
     # A piece joins the cluster that most of its chosen rows are in: of its pairs, sorted by count, the last one stays.
     n_pieces, k = int(pieces.max()) + 1, int(labels.max()) + 1
     pairs, counts = np.unique(pieces[chosen].astype(np.int64) * k + labels, return_counts=True)
@@ -103,15 +122,15 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     return joined[pieces]
 
 
-def _cluster_sample(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> np.ndarray:
-    """Labels of the chosen rows after some sweeps of the default schedule."""
+def _clustered_sample(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None, moves: str, n_sweeps: int) -> State:
+    """The state of a chain on the chosen rows after some sweeps."""
     rows = target.rows.take(chosen)
     sample = replace(target, rows=rows, model=target.component.model(rows))
     state = first_states(sample, ["auto"], [key], n_jobs)[0]
-    chain = Chain(0, key, state, resolve_moves("lss"), RunSettings(n_draws=1, n_warmup=_SWEEPS + 1))
-    for _ in range(_SWEEPS):
+    chain = Chain(0, key, state, resolve_moves(moves), RunSettings(n_draws=1, n_warmup=n_sweeps + 1))
+    for _ in range(n_sweeps):
         chain.sweep(threading.Event())
-    return state.labels()
+    return state
 
 
 @kernel

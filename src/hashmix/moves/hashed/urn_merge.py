@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from hashmix.core.validation import check_choice
 from hashmix.hashing import HashFamily
 from hashmix.moves.allocation import URN, Allocation
 from hashmix.moves.anchored import Anchored
-from hashmix.moves.anchors import SIMILAR, Anchors
+from hashmix.moves.anchors import OF_CLUSTERS, SIMILAR, Anchors
 from hashmix.moves.contract import Proposal
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.partition.state import State
@@ -31,21 +32,31 @@ class UrnMerge(HashedMove, Proposal):
         Sweeps between fresh hash functions; None keeps the first ones.
     family : str or HashFamily, default="sign-projection"
         What rows in one bucket have in common; see :class:`hashmix.moves.hashed.tables.HashedMove`.
+    start : {"row", "cluster"}, default="row"
+        Whose mate is drawn: each row in turn, or a uniform row of a uniform cluster, so that small clusters are not forgotten.
 
     Examples
     --------
     >>> import hashmix as hm
     >>> hm.moves.UrnMerge(n_bits=12)
-    UrnMerge(n_bits=12, n_tables=10, refresh=10, family='sign-projection')
+    UrnMerge(n_bits=12, n_tables=10, refresh=10, family='sign-projection', start='row')
     """
 
     def __init__(
-        self, n_bits: int = 10, n_tables: int = 10, refresh: int | None = 10, family: str | HashFamily = "sign-projection"
+        self,
+        n_bits: int = 10,
+        n_tables: int = 10,
+        refresh: int | None = 10,
+        family: str | HashFamily = "sign-projection",
+        start: str = "row",
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
+        self.start = check_choice(type(self).__name__, "start", start, ["row", "cluster"])
 
     def units_per_call(self, state: State) -> int:
         return min(10_000, max(50, 20_000_000 // state.n_rows))
 
     def law(self, state: State) -> Anchored:
-        return Anchored(Anchors(SIMILAR, SPLIT_ROWS, self.table_arrays(state)), Allocation(URN))
+        return Anchored(
+            Anchors(SIMILAR if self.start == "row" else OF_CLUSTERS, SPLIT_ROWS, self.table_arrays(state)), Allocation(URN)
+        )

@@ -13,7 +13,9 @@ from hashmix.components.densities import gathered, log_densities, log_density, n
 from hashmix.core.compiling import borrowed, finite_helper, helper, kernel
 from hashmix.core.counter import address, uniform_at
 from hashmix.core.rng import numpy_generator
+from hashmix.core.threads import Threads
 from hashmix.core.validation import check_integer
+from hashmix.data.rows import Rows
 from hashmix.hashing.cells import CellFamily, Cells
 from hashmix.moves.contract import Move
 from hashmix.moves.parallel.seeds import draw_seed
@@ -22,7 +24,7 @@ from hashmix.partition.leaders import Leaders, find_leaders, rank_of
 from hashmix.partition.members import MOVED, regroup
 from hashmix.partition.state import State
 
-__all__ = ["ParallelGibbs"]
+__all__ = ["ParallelGibbs", "assign_rows"]
 
 #: Rows per matrix product: fewer if there are many clusters, so that the products stay in the cache.
 _BLOCK, _LOGITS = 512, 131_072
@@ -105,6 +107,9 @@ class ParallelGibbs(Move):
         k = state.n_clusters if self.candidates is None else min(self.candidates, state.n_clusters)
         return max(1.0, state.n_rows * k / _CHEAPER)
 
+    def most_times(self, state: State) -> int:
+        return 1
+
     def units_per_call(self, state: State) -> int:
         return 1
 
@@ -173,6 +178,23 @@ def make_offer(leaders: Leaders, density: Any, log_weights: np.ndarray, capacity
     columns[leaders.order] = np.arange(len(leaders.order))
     intercepts = (density.intercepts + log_weights).astype(np.float32)
     return Offer(density, log_weights, intercepts, leaders.ranks[leaders.order], leaders.order, columns)
+
+
+def assign_rows(state: State, rows: Rows, seed: np.uint64, threads: Threads) -> np.ndarray:
+    """Draw a cluster of a state for every one of other rows, given drawn parameters: where a chain on more rows may start."""
+    generator = numpy_generator(int(seed), 1)
+    density = state.component.draw_density(state.model, state.statistics(state.used), generator)
+    k = state.n_clusters
+    anyone = Leaders(np.zeros(k, np.uint64), np.arange(k, dtype=np.int32))
+    offer = make_offer(anyone, density, np.log(state.sizes), k)
+    labels = np.zeros(rows.n_rows, np.int32)
+
+    def work(begin: int) -> int:
+        chosen = np.arange(begin, min(begin + _TASK, rows.n_rows), dtype=np.int32)
+        return _choose_among_all(seed, offer, rows.arrays, chosen, labels, Room.of(offer))
+
+    threads.map(work, range(0, rows.n_rows, _TASK))
+    return labels
 
 
 def _log_gammas(shapes: np.ndarray, generator: np.random.Generator) -> np.ndarray:

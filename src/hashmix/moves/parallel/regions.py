@@ -43,7 +43,7 @@ CLUSTERS_PER_REGION = 8
 #: How many rows before its turn a row is fetched from memory.
 _AHEAD = 4
 #: Rows per task while regions are found.
-_BLOCK = 65_536
+_BLOCK = 16_384
 # What random numbers are for: addresses of a seed. The colours have others.
 _ROWS = 1
 

@@ -28,7 +28,7 @@ _ROUNDS = 3
 #: At most this many mates are looked at.
 _WINDOW = 16
 #: Rows, and coloured rows, per task.
-_BLOCK, _COLOURED_BLOCK = 65_536, 512
+_BLOCK, _COLOURED_BLOCK = 16_384, 512
 # What random numbers are for: addresses of a seed. Other purposes of the same seed are in regions.py.
 _CODES, _TABLES, _PLACES, _CENTRES, _NAMES = range(16, 21)
 

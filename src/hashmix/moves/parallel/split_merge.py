@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from hashmix.components.contract import DenseSlots, add, clear, collect, is_full, load, log_predictive, remove
-from hashmix.components.densities import log_density
+from hashmix.components.densities import log_odds
 from hashmix.core.compiling import borrowed, fallback, helper, implements, kernel
 from hashmix.core.counter import address, uniform_at
 from hashmix.core.rng import numpy_generator
@@ -101,6 +101,9 @@ class ParallelSplitMerge(Move):
     def expected_work(self, state: State) -> float:
         return max(1.0, state.n_rows * (self.n_passes + 2) / _CHEAPER)
 
+    def most_times(self, state: State) -> int:
+        return 1
+
     def units_per_call(self, state: State) -> int:
         return 1
 
@@ -149,8 +152,8 @@ class ParallelSplitMerge(Move):
             cell, begins, order = cells.buckets[:, 0], cells.begins, cells.order
         else:
             cell, begins, order = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32)
-        pairs, uniforms = _disjoint_pairs(seed, n_pairs, self.anchors == "within", cell, begins, order, state.partition)
-        return Pairs(*pairs, np.log(uniforms))
+        found, uniforms = _disjoint_pairs(seed, n_pairs, self.anchors == "within", cell, begins, order, state.partition)
+        return Pairs(found[0], found[1], found[2], found[3], np.log(uniforms))
 
     def _divide(self, state: State, seed: np.uint64, pairs: Pairs, segments: Segments) -> tuple[Any, np.ndarray]:
         """Divide the rows of all proposals; return the statistics of the sides (u, v, u, v, …) and log q of each proposal."""
@@ -489,14 +492,15 @@ def _draw_chunks(
         total = 0.0
         for at in range(begins[chunk], ends[chunk]):
             i = segments.rows[at]
-            for_u = odds[b] + log_density(density, data, i, 2 * b) - log_density(density, data, i, 2 * b + 1)
+            row = load(model, sums, data, i)
+            for_u = odds[b] + log_odds(density, data, i, row, 2 * b, 2 * b + 1)
             if not is_forced[b]:
                 uniform = uniform_at(address(seed, purpose, i), 0)
                 segments.sides[at] = 0 if uniform < 1.0 / (1.0 + math.exp(-for_u)) else 1
             side = segments.sides[at]
             if recorded:
                 total += _log_sigmoid(for_u if side == 0 else -for_u)
-            _sum_up(sums, 2 * chunk + side, model, load(model, sums, data, i))
+            _sum_up(sums, 2 * chunk + side, model, row)
         log_q[chunk] = total
 
 
