@@ -25,7 +25,7 @@ from hashmix.core.rng import stream
 from hashmix.moves.allocation import URN, Allocation, fill_sides, gather, restricted_scan
 from hashmix.moves.anchored import Anchored
 from hashmix.moves.anchors import SIMILAR, Anchors
-from hashmix.moves.driver import Sides, run_proposals
+from hashmix.moves.driver import Sides, Unions, run_proposals
 from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED, new_tally
 from hashmix.paper import make_mixture
 from hashmix.partition.members import spare
@@ -51,7 +51,7 @@ def urn_merges(state, n_proposals, repeats=3):
     for r in range(repeats):
         tally = new_tally()
         begin = time.perf_counter()
-        run_proposals(stream(3, r), law, state.arrays, state.target, 0, n_proposals, tally)
+        run_proposals(stream(3, r), law, state.arrays, state.target, Unions.none(), 0, n_proposals, tally)
         seconds = time.perf_counter() - begin
         least = min(least, seconds / (tally[PROPOSED] - tally[ACCEPTED]))
         nulls = n_proposals / tally[PROPOSED] - 1.0

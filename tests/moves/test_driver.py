@@ -19,7 +19,7 @@ from hashmix.core.rng import bernoulli, integer, stream
 from hashmix.moves.allocation import fill_sides, gather, toss_coins
 from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.driver import choose, divide, merge, nothing, sides_of, split, weigh_merge
-from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED
+from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED, WORK
 from hashmix.partition.members import n_clusters
 from hashmix.priors.contract import PriorWeights
 from tests.shared import COMPONENTS, PRIORS, assert_invariant, make_state, name
@@ -71,6 +71,28 @@ class CoinSplit(hm.moves.Proposal):
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
 def test_a_law_from_the_verbs_alone_is_exact(component, prior):
     assert_invariant(CoinSplit(), np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3]]), component, prior)
+
+
+@pytest.mark.parametrize("component", ["multinomial", "gaussian"])
+@pytest.mark.parametrize("move", [hm.moves.UrnMerge(n_bits=1, n_tables=2), hm.moves.WithinSplit()], ids=name)
+def test_what_is_remembered_changes_nothing_but_the_work(component, move):
+    """Unions are remembered within a call of the kernel: many proposals in one call, and as many calls of one."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(120) % 8
+    X = rng.poisson(0.3 + 3.0 * (np.arange(24) // 3 == labels[:, None]))
+    X = X.astype(float) if component == "gaussian" else csr_matrix(X)
+    states = [make_state(X, component, PRIORS[0], (np.arange(120) // 2)) for _ in range(2)]
+    remembered = 0
+    for step in range(5):
+        in_one, one_by_one = stream(step), stream(step)
+        tally = move.apply(states[0], in_one, 400)
+        single = sum(move.apply(states[1], one_by_one) for _ in range(400))
+        np.testing.assert_array_equal(states[0].labels(), states[1].labels())
+        assert states[0].log_joint() == states[1].log_joint()
+        np.testing.assert_array_equal(tally[:WORK], single[:WORK])
+        remembered += single[WORK] - tally[WORK]
+    assert remembered > 0
+    states[0].check()
 
 
 def test_counts_are_consistent(three_blobs):

@@ -19,6 +19,7 @@ from hashmix.moves.allocation import (
 from hashmix.moves.anchored import Anchored
 from hashmix.moves.anchors import UNIFORM_ANCHORS
 from hashmix.moves.driver import (
+    Unions,
     _commit_merge,
     _commit_split,
     _split_gain,
@@ -56,10 +57,10 @@ def split_there(rng, law, arrays, target, u, v, tally):
 
 
 @numba.njit
-def merge_back(rng, law, arrays, target, u, v, tally):
+def merge_back(rng, law, arrays, target, unions, u, v, tally):
     partition = arrays.partition
     change = merge(partition.labels[u], partition.labels[v], u, v, 0)
-    log_ratio = merge_gain(arrays, target, change.first, change.second, spare(partition, 2))
+    log_ratio = merge_gain(law, arrays, target, change, unions, tally)
     log_ratio += weigh_merge(rng, law, arrays, target, change, tally)
     log_ratio += complete(rng, law, arrays, target, change, tally)
     _commit_merge(arrays, target, change)
@@ -79,7 +80,7 @@ def test_split_and_its_merge(allocation, component, prior, seed):
         script = list(rng.integers(0, 2, 60))
         there = split_there(testing._script(script), law, state.arrays, state.target, 4, 1, new_tally())
         state.check(1e-10)
-        back = merge_back(testing._script(script), law, state.arrays, state.target, 4, 1, new_tally())
+        back = merge_back(testing._script(script), law, state.arrays, state.target, Unions.none(), 4, 1, new_tally())
         state.check(1e-10)
         assert there + back == pytest.approx(0.0, abs=1e-9)
         assert state.log_joint() == pytest.approx(before, abs=1e-9)

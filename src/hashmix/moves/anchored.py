@@ -13,7 +13,7 @@ from hashmix.core.compiling import implements
 from hashmix.core.rng import bernoulli
 from hashmix.moves.allocation import allocate, gather, is_blind, log_blind, start_sides, work_per_row
 from hashmix.moves.anchors import draw_anchors, log_anchors_ratio, split_rate
-from hashmix.moves.driver import choose, complete, divide, merge, nothing, sides_of, split, weigh_merge
+from hashmix.moves.driver import choose, complete, divide, merge, nothing, reads_union, sides_of, split, weigh_merge
 from hashmix.moves.tally import WORK
 from hashmix.partition.members import n_clusters
 
@@ -64,6 +64,11 @@ def _weigh_merge(rng, law, arrays, target, change, tally):
     n, k = len(partition.labels), n_clusters(partition)
     bound = math.log(split_rate(law.anchors, of_a + of_b)) - log_anchors_ratio(law.anchors, n, k - 1, of_a, of_b)
     return bound + log_blind(law.allocation, of_a, of_b) if is_blind(law.allocation) else bound
+
+
+@implements(reads_union, Anchored, inline=True)
+def _reads_union(law):
+    return False
 
 
 @implements(complete, Anchored, argument=1, inline=True)

@@ -14,7 +14,7 @@ from hashmix.core.rng import stream
 from hashmix.moves.allocation import allocate
 from hashmix.moves.anchored import Anchored
 from hashmix.moves.anchors import draw_anchors
-from hashmix.moves.driver import choose, divide, run_proposals, run_updates, update, weigh_merge
+from hashmix.moves.driver import Unions, choose, divide, run_proposals, run_updates, update, weigh_merge
 from hashmix.moves.tally import new_tally
 from hashmix.partition.state import State
 
@@ -111,7 +111,7 @@ class Proposal(Move):
         """What the kernel reads, for a state like this."""
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        return run_proposals(rng, self._law(state), state.arrays, state.target, begin, end, tally)
+        return run_proposals(rng, self._law(state), state.arrays, state.target, Unions.none(), begin, end, tally)
 
     def _law(self, state: State) -> Any:
         law = self.law(state)

@@ -43,6 +43,7 @@ __all__ = [
     "SPLIT",
     "Change",
     "Sides",
+    "Unions",
     "accept",
     "choose",
     "complete",
@@ -53,6 +54,7 @@ __all__ = [
     "merge_gain",
     "nothing",
     "prepare",
+    "reads_union",
     "run_proposals",
     "run_updates",
     "sides_of",
@@ -61,6 +63,9 @@ __all__ = [
     "updated",
     "weigh_merge",
 ]
+
+#: Number of unions that are remembered; a prime, so that pairs of slots are spread evenly.
+_REMEMBERED = 509
 
 # Kinds of changes.
 NOTHING = 0  # a null move
@@ -156,8 +161,12 @@ def divide(rng, law, arrays, target, change, tally):
 def weigh_merge(rng, law, arrays, target, change, tally):
     """Log q(back) − log q(there) of a proposed merge, or an upper bound of it that is cheap to compute.
 
-    The slot ``spare(partition, 2)`` holds the union's marginal likelihood and must still do so on return.
+    The slot ``spare(partition, 2)`` holds the union's marginal likelihood, unless :func:`reads_union` says that it need not.
     """
+
+
+def reads_union(law):
+    """Whether :func:`weigh_merge` or :func:`complete` read the slot of the union; by default they may."""
 
 
 def complete(rng, law, arrays, target, change, tally):
@@ -183,6 +192,11 @@ def update(rng, law, arrays, target, step, tally):
 @fallback(complete, argument=1)
 def _complete(rng, law, arrays, target, change, tally):
     return 0.0
+
+
+@fallback(reads_union, hot=True)
+def _reads_union(law):
+    return True
 
 
 @fallback(updated)
@@ -235,14 +249,42 @@ def _cut_gain(arrays, target, whole, part, rest):
     return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), slots.sizes[part], left)
 
 
+class Unions(NamedTuple):
+    """Log marginal likelihoods of unions, ``log_m[at]`` of the slots ``pairs[at]``, the lower one first (−1: of none).
+
+    They are remembered until a cluster changes, and are the same whenever they are computed: proposals are accepted or
+    rejected as they would be without.
+    """
+
+    pairs: np.ndarray
+    log_m: np.ndarray
+
+    @classmethod
+    def none(cls) -> Unions:
+        """Nothing remembered yet."""
+        return cls(np.full((_REMEMBERED, 2), -1, np.int64), np.empty(_REMEMBERED))
+
+
 @inlined
-def merge_gain(arrays, target, first, second, union):
-    """Log π(ρ′) − log π(ρ) of merging two clusters; overwrites slot ``union``."""
-    slots, model = arrays.slots, target.model
-    likelihood = log_union(model, slots, first, second, union)
-    likelihood -= log_marginal(model, slots, first) + log_marginal(model, slots, second)
-    k = n_clusters(arrays.partition)
-    return likelihood - log_split_ratio(target.prior, k - 1, slots.sizes[first], slots.sizes[second])
+def _forget(unions):
+    for at in range(_REMEMBERED):
+        unions.pairs[at, 0] = -1
+
+
+@inlined
+def merge_gain(law, arrays, target, change, unions, tally):
+    """Log π(ρ′) − log π(ρ) of merging two clusters; overwrites the slot ``spare(partition, 2)``, and counts the work."""
+    partition, slots, model = arrays.partition, arrays.slots, target.model
+    first, second = min(change.first, change.second), max(change.first, change.second)
+    at = (first * len(partition.sizes) + second) % _REMEMBERED
+    if not reads_union(law) and unions.pairs[at, 0] == first and unions.pairs[at, 1] == second:
+        tally[WORK] += 1
+    else:
+        tally[WORK] += union_work(model, slots, first, second)
+        unions.log_m[at] = log_union(model, slots, first, second, spare(partition, 2))
+        unions.pairs[at, 0], unions.pairs[at, 1] = first, second
+    likelihood = unions.log_m[at] - log_marginal(model, slots, first) - log_marginal(model, slots, second)
+    return likelihood - log_split_ratio(target.prior, n_clusters(partition) - 1, slots.sizes[first], slots.sizes[second])
 
 
 # ---- commits ---------------------------------------------------------------------------------------------------------------
@@ -276,11 +318,12 @@ def _commit_cut(arrays, target, change):
 
 @inlined
 def _commit_merge(arrays, target, change):
-    """Carry out the merge that was weighed last: the larger cluster's slot takes the union."""
+    """Carry out a merge: the larger cluster's slot takes the union."""
     partition = arrays.partition
     first, second, union = change.first, change.second, spare(partition, 2)
     if partition.sizes[first] < partition.sizes[second]:
         first, second = second, first
+    log_union(target.model, arrays.slots, first, second, union)  # it may have been remembered
     unite(target.model, arrays.slots, first, second, union)
     while partition.sizes[second] > 0:
         last = partition.pool[partition.starts[second] + partition.sizes[second] - 1]
@@ -298,10 +341,13 @@ def _out_of_room(arrays, target):
 
 
 @kernel
-def run_proposals(rng, law, arrays, target, begin, end, tally):
-    """Make proposals begin … end − 1; return where it stopped, before ``end`` if the state must grow first."""
+def run_proposals(rng, law, arrays, target, unions, begin, end, tally):
+    """Make proposals begin … end − 1; return where it stopped, before ``end`` if the state must grow first.
+
+    ``unions`` must be ``Unions.none()``, or those of the last call if nothing has changed since.
+    """
     rng, law, arrays = borrowed(rng), borrowed(law), borrowed(arrays)
-    target, tally = borrowed(target), borrowed(tally)
+    target, unions, tally = borrowed(target), borrowed(unions), borrowed(tally)
     partition = arrays.partition
     if end > begin:
         prepare(law, arrays, target)
@@ -312,8 +358,7 @@ def run_proposals(rng, law, arrays, target, begin, end, tally):
         if change.kind == NOTHING:
             continue
         if change.kind == MERGE:
-            tally[WORK] += union_work(target.model, arrays.slots, change.first, change.second)
-            bound = merge_gain(arrays, target, change.first, change.second, spare(partition, 2))
+            bound = merge_gain(law, arrays, target, change, unions, tally)
             bound += weigh_merge(rng, law, arrays, target, change, tally)
         else:
             bound = divide(rng, law, arrays, target, change, tally)
@@ -339,6 +384,7 @@ def run_proposals(rng, law, arrays, target, begin, end, tally):
             else:
                 _commit_split(arrays, target, change)
         tally[ACCEPTED] += 1
+        _forget(unions)
         updated(law, arrays, target, change)
     return end
 

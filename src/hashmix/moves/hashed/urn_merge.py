@@ -54,7 +54,8 @@ class UrnMerge(HashedMove, Proposal):
         self.start = check_choice(type(self).__name__, "start", start, ["row", "cluster"])
 
     def units_per_call(self, state: State) -> int:
-        return min(10_000, max(50, 20_000_000 // state.n_rows))
+        # Unions are remembered within a call; splits of large clusters are thinned out.
+        return min(10_000, max(2_000, 20_000_000 // state.n_rows))
 
     def law(self, state: State) -> Anchored:
         return Anchored(
