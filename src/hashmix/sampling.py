@@ -15,6 +15,7 @@ import numpy as np
 
 from hashmix.components import Component
 from hashmix.core.progress import progress_bar
+from hashmix.core.threads import one_blas_thread
 from hashmix.moves import Move, Work
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior
@@ -131,11 +132,12 @@ def run_problem(problem: Problem) -> Posterior:
     settings, record = problem.settings, problem.empty_record()
     run = None if settings.run_dir is None else RunFolder(settings.run_dir, problem.identity(record), record)
     try:
-        _warn_if_published(problem)
-        _compile(problem)
-        begin = time.perf_counter()
-        chains = _start_chains(problem, Recorder(record, begin, run, settings.callback), run)
-        stopped_by = _run(chains, settings, begin)
+        with one_blas_thread():
+            _warn_if_published(problem)
+            _compile(problem)
+            begin = time.perf_counter()
+            chains = _start_chains(problem, Recorder(record, begin, run, settings.callback), run)
+            stopped_by = _run(chains, settings, begin)
     finally:
         if run is not None:
             run.close()

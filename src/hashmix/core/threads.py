@@ -56,7 +56,8 @@ _LIMITER: Any = None
 def one_blas_thread() -> Iterator[None]:
     """Let every call of BLAS use one thread: the callers are threads already.
 
-    The limit holds for the process. Whoever is first to enter sets it, and whoever is last to leave removes it.
+    The limit holds for the process. Whoever is first to enter sets it, and whoever is last to leave removes it. Libraries
+    take the limit from the thread that set it first, usually the main thread: sampling enters before it starts its threads.
 
     Examples
     --------
@@ -71,10 +72,11 @@ def one_blas_thread() -> Iterator[None]:
             if _CONTROLLER is None:
                 _CONTROLLER = ThreadpoolController()
             _LIMITER = _CONTROLLER.limit(limits=1, user_api="blas")
+            _LIMITER.__enter__()
     try:
         yield
     finally:
         with _LOCK:
             _INSIDE -= 1
             if _INSIDE == 0:
-                _LIMITER.restore_original_limits()
+                _LIMITER.__exit__(None, None, None)

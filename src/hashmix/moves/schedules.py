@@ -53,13 +53,13 @@ _NEAR = CellFamily(64)
 def _parallel() -> Schedule:
     """All rows at once: splits of all clusters, merges of neighbours, and parallel Gibbs among candidates and among all."""
     return [
-        (ParallelSplitMerge("within"), Work(1.0, shared=True)),
-        (ParallelSplitMerge("near"), Work(0.5, shared=True)),
-        (ParallelGibbs(), Work(8.0, shared=True)),
+        (ParallelSplitMerge("within"), Work(0.5)),
+        (ParallelSplitMerge("near"), Work(0.25)),
+        (ParallelGibbs(), Work(4.0)),
         (ParallelGibbs(candidates=32), 1),
         (UrnMerge(family=_NEAR, start="cluster"), Work(0.1)),
         (UrnMerge(family=_NEAR), Work(0.1)),
-        (Gibbs(n_points=1), Work(0.25)),
+        (Gibbs(n_points=1), Work(0.1)),
     ]
 
 

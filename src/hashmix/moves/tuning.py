@@ -16,13 +16,15 @@ import numpy as np
 from hashmix.core.rng import unit_interval
 from hashmix.core.validation import check_number
 from hashmix.moves.contract import Move
-from hashmix.moves.tally import WORK, new_tally
+from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK, new_tally
 from hashmix.partition.state import State
 
 __all__ = ["Schedule", "Tuner", "Work"]
 
 #: Share of the shared work that is divided evenly; the rest is divided by improvement.
 _EVENLY = 0.3
+#: Share of a move's proposals, or of the rows it visits, that is much to change.
+_MUCH = 0.02
 #: Weight of the past in averages over sweeps of warm-up.
 _MEMORY = 0.8
 #: A sweep's share of work is done in parts, so that it can end when the work is done. The first is one application, the
@@ -33,9 +35,10 @@ _LEAST = 20
 class Work(NamedTuple):
     """Weight of a move in a schedule: its work per sweep, in predictives per row.
 
-    During warm-up the move is applied until its work is done; a move of which one application is more work than that is
-    applied in some sweeps only. The number of applications this took is frozen when warm-up ends. Moves with ``shared`` work
-    get more of it the more they improve the log joint per unit of work.
+    During warm-up the move is applied until its work is done. A move of which one application is more work than that is
+    applied in some sweeps only, but in every one as long as it changes much. The number of applications that the work is
+    worth is frozen when warm-up ends. Moves with ``shared`` work get more of it the more they improve the log joint per unit
+    of work.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Tuner:
             dtype=float,
         )
         self._gains, self._spent, self._owed = np.zeros((3, len(schedule)))
+        self._changing = np.ones(len(schedule))
 
     def times(self, m: int, key: int, sweep: int) -> int:
         """How often to apply move m after warm-up: the whole part, and once more with the probability of the rest."""
@@ -90,7 +94,7 @@ class Tuner:
         move, tally = self.schedule[m][0], new_tally()
         per_sweep, one = self._amounts[m] * self.n, move.expected_work(state)
         self._owed[m] += per_sweep
-        if self._owed[m] < one:
+        if self._owed[m] < one and self._changing[m] < _MUCH:
             self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * per_sweep / one
             return tally
         before = state.log_joint()
@@ -100,7 +104,7 @@ class Tuner:
             applied += part
             left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)
             part = max(1, min(left, applied), applied // _LEAST)
-        self._owed[m] = 0.0
+        self._owed[m], self._changing[m] = 0.0, tally[ACCEPTED] / max(1, tally[PROPOSED])
         self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * (applied if per_sweep >= one else per_sweep / one)
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
@@ -116,11 +120,11 @@ class Tuner:
 
     def snapshot(self) -> np.ndarray:
         """Everything it has learned, for :meth:`restore`."""
-        return np.stack([self._times, self._amounts, self._gains, self._spent, self._owed])
+        return np.stack([self._times, self._amounts, self._gains, self._spent, self._owed, self._changing])
 
     def restore(self, kept: np.ndarray) -> None:
         """Restore a snapshot."""
-        self._times, self._amounts, self._gains, self._spent, self._owed = kept.copy()
+        self._times, self._amounts, self._gains, self._spent, self._owed, self._changing = kept.copy()
 
     def frozen(self) -> Schedule:
         """The schedule with numbers of applications in place of work."""
