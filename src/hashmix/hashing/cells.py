@@ -39,9 +39,9 @@ class Cells:
 
     def __init__(self, cell: np.ndarray, group: np.ndarray) -> None:
         n = len(cell)
-        self.order = np.argsort(cell, kind="stable").astype(np.int32)
-        self.begins = np.searchsorted(cell[self.order], np.arange(int(cell.max()) + 2)).astype(np.int64)
-        self.groups = np.searchsorted(group[self.order], np.arange(int(group.max()) + 2)).astype(np.int64)
+        self.order = _order(cell)
+        self.begins = _begins(cell)
+        self.groups = _begins(group)
         nowhere = np.full(len(self.begins) - 1, -1, np.int32)
         self.arrays = TableArrays(cell.reshape(n, 1), self.begins, self.order, nowhere)
 
@@ -85,8 +85,7 @@ class CellFamily(HashFamily):
         wanted = min(_MOST_PIVOTS, math.ceil(math.sqrt(n / self.cell_size)))
         _join_nearest(rows, center, unit, np.arange(n, dtype=np.int32), wanted, rng, group, n_jobs)
         cell = np.zeros(n, np.int32)
-        order = np.argsort(group, kind="stable").astype(np.int32)
-        bounds = np.searchsorted(group[order], np.arange(int(group.max()) + 2))
+        order, bounds = _order(group), _begins(group)
         found = 0
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             members = order[begin:end]
@@ -96,6 +95,17 @@ class CellFamily(HashFamily):
             cell[members] = found + here
             found += n_found
         return Cells(cell, group)
+
+
+def _order(numbers: np.ndarray) -> np.ndarray:
+    """Rows sorted by small numbers; 16 bits are sorted in linear time."""
+    short = numbers.astype(np.uint16) if numbers.max() < 2**16 else numbers
+    return np.argsort(short, kind="stable").astype(np.int32)
+
+
+def _begins(numbers: np.ndarray) -> np.ndarray:
+    """Where the rows of each number begin, when they are sorted."""
+    return np.concatenate([[0], np.cumsum(np.bincount(numbers))]).astype(np.int64)
 
 
 def _columns(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -117,9 +127,7 @@ def _join_nearest(
     n_jobs: int | None,
 ) -> int:
     """Write the number of the nearest pivot of every member; pivots that are nobody's nearest are not counted."""
-    if wanted <= 1 or len(members) <= 1:
-        return 1
-    chosen = rng.choice(len(members), min(wanted, len(members)), replace=False)
+    chosen = rng.choice(len(members), min(max(wanted, 1), len(members)), replace=False)
     pivots = rows.take(np.sort(members[chosen])).matrix()
     pivots = ((pivots.toarray() if rows.is_sparse else pivots) - center) * unit
     if rows.is_sparse:
@@ -135,8 +143,9 @@ def _join_nearest(
 
     with one_blas_thread():
         in_threads(work, range(0, len(members), _TASK), n_jobs)
-    used, out[:] = np.unique(out, return_inverse=True)
-    return len(used)
+    in_use = np.bincount(out, minlength=len(halves)) > 0
+    out[:] = (np.cumsum(in_use) - 1)[out]
+    return int(in_use.sum())
 
 
 def _similarities(data, center, unit, members, begin, end, pivots, features, out):

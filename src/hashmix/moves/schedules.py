@@ -53,12 +53,12 @@ _NEAR = CellFamily(64)
 def _parallel() -> Schedule:
     """All rows at once: splits of all clusters, merges of neighbours, and parallel Gibbs among candidates and among all."""
     return [
-        (ParallelSplitMerge("within"), Work(0.5)),
-        (ParallelSplitMerge("near"), Work(0.25)),
-        (ParallelGibbs(), Work(4.0)),
+        (ParallelSplitMerge("within"), Work(0.08)),
+        (ParallelSplitMerge("near"), Work(0.04)),
+        (ParallelGibbs(), Work(1.0)),
         (ParallelGibbs(candidates=32), 1),
-        (UrnMerge(family=_NEAR, start="cluster"), Work(0.1)),
-        (UrnMerge(family=_NEAR), Work(0.1)),
+        (UrnMerge(family=_NEAR, refresh=50, start="cluster"), Work(0.1)),
+        (UrnMerge(family=_NEAR, refresh=50), Work(0.05)),
         (Gibbs(n_points=1), Work(0.1)),
     ]
 

@@ -25,6 +25,9 @@ __all__ = ["Schedule", "Tuner", "Work"]
 _EVENLY = 0.3
 #: Share of a move's proposals, or of the rows it visits, that is much to change.
 _MUCH = 0.02
+#: Applications per sweep that a dear move is worth, per share of what it changes: one that moves a tenth of the rows is
+#: worth a fifth.
+_WORTH = 2.0
 #: Weight of the past in averages over sweeps of warm-up.
 _MEMORY = 0.8
 #: A sweep's share of work is done in parts, so that it can end when the work is done. The first is one application, the
@@ -105,7 +108,8 @@ class Tuner:
             left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)
             part = max(1, min(left, applied), applied // _LEAST)
         self._owed[m], self._changing[m] = 0.0, tally[ACCEPTED] / max(1, tally[PROPOSED])
-        self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * (applied if per_sweep >= one else per_sweep / one)
+        worth = applied if per_sweep >= one else max(per_sweep / one, min(1.0, _WORTH * self._changing[m]))
+        self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * worth
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
         return tally

@@ -19,9 +19,9 @@ def auto_warmup(n: int) -> int:
     --------
     >>> from hashmix.run.settings import auto_warmup
     >>> auto_warmup(1000), auto_warmup(20_000), auto_warmup(10**6)
-    (400, 100, 50)
+    (200, 40, 40)
     """
-    return min(400, max(50, 2_000_000 // n))
+    return min(200, max(40, 500_000 // n))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from hashmix.moves.contract import Move
 from hashmix.moves.parallel.seeds import draw_seed
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK
 from hashmix.partition.leaders import Leaders, find_leaders, rank_of
-from hashmix.partition.members import MOVED, regroup
+from hashmix.partition.members import move_row, regroup
 from hashmix.partition.state import State
 
 __all__ = ["ParallelGibbs", "assign_rows"]
@@ -34,6 +34,8 @@ _TASK = 8192
 _FAR = 30.0
 #: Largest error of a log density, in nats, that float32 may leave; else the densities that matter are computed in float64.
 _PRECISION = 0.005
+#: If less than one row in so many moved, statistics are updated instead of being collected again.
+_FEW = 20
 #: Rows of a cell that choose its candidates, and candidates that are drawn at random.
 _CHOOSERS, _STRAYS = 4, 2
 #: How much less a row and cluster costs here than a collapsed predictive.
@@ -85,7 +87,7 @@ class ParallelGibbs(Move):
         Clusters that a row chooses from; None for all. Rows are grouped into cells by where they are, and a few rows of a
         cell, drawn at random, choose the likeliest clusters for all of them. A row whose cluster is not among the
         candidates stays. Candidates depend on rows and parameters, never on labels.
-    refresh : int, default=10
+    refresh : int, default=50
         Sweeps between fresh cells.
 
     Examples
@@ -98,7 +100,7 @@ class ParallelGibbs(Move):
     2
     """
 
-    def __init__(self, candidates: int | None = None, refresh: int = 10) -> None:
+    def __init__(self, candidates: int | None = None, refresh: int = 50) -> None:
         owner = type(self).__name__
         self.candidates = None if candidates is None else check_integer(owner, "candidates", candidates, low=2)
         self.refresh = check_integer(owner, "refresh", refresh, low=1)
@@ -115,8 +117,11 @@ class ParallelGibbs(Move):
 
     def compile(self, state: State) -> None:
         scans = (_Scan.among_all,) if self.candidates is None else (_Scan.among_all, _Scan.among_candidates)
+        before = state.partition.labels.copy()
         for scan in scans:
             self._scan(state, np.uint64(0), scan)
+        state.partition.labels[:] = before
+        _follow_labels(state, before, 0)
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
         few = self.candidates is not None and self.candidates < state.n_clusters
@@ -210,30 +215,33 @@ def _spans(sizes: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _follow_labels(state: State, before: np.ndarray, moved: int) -> None:
-    """Let members and statistics follow the labels."""
-    regroup(state.partition, state.threads)
-    if isinstance(state.slots, DenseSlots):
+    """Let members and statistics follow the labels: all of them again, or if few rows moved, those of the rows that did."""
+    labels = state.partition.labels
+    if isinstance(state.slots, DenseSlots) and moved > len(labels) // _FEW:
+        regroup(state.partition, state.threads)
         state.refresh()
         return
-    done = 0
-    while done < len(before):
+    after, done = labels.copy(), 0
+    labels[:] = before
+    while done < len(labels):
         state.ensure_spare()
-        done = _follow(state.slots, state.model, state.rows.arrays, before, state.partition.labels, done)
-    state.partition.counters[MOVED] += moved
+        done = _follow(state.arrays, state.target, after, done)
 
 
 @kernel
-def _follow(slots, model, data, before, labels, begin):
-    """Move rows begin, begin + 1, … between statistics; return where it stopped, before the last if slots were full."""
-    slots, model, data, before, labels = borrowed(slots), borrowed(model), borrowed(data), borrowed(before), borrowed(labels)
-    for i in range(begin, len(labels)):
-        if before[i] != labels[i]:
+def _follow(arrays, target, after, begin):
+    """Move rows begin, begin + 1, … to other clusters; return where it stopped, before the last if slots were full."""
+    arrays, target, after = borrowed(arrays), borrowed(target), borrowed(after)
+    partition, slots, model = arrays.partition, arrays.slots, target.model
+    for i in range(begin, len(after)):
+        if partition.labels[i] != after[i]:
             if is_full(model, slots):
                 return i
-            row = load(model, slots, data, i)
-            remove(model, slots, before[i], row)
-            add(model, slots, labels[i], row)
-    return len(labels)
+            row = load(model, slots, target.data, i)
+            remove(model, slots, partition.labels[i], row)
+            add(model, slots, after[i], row)
+            move_row(partition, i, after[i])
+    return len(after)
 
 
 # ---- the kernels -----------------------------------------------------------------------------------------------------------

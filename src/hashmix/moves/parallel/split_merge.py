@@ -79,7 +79,7 @@ class ParallelSplitMerge(Move):
         "uniform": any other row.
     n_passes : int, default=3
         Passes before the recorded one.
-    refresh : int, default=10
+    refresh : int, default=50
         Sweeps between fresh cells.
 
     Examples
@@ -92,7 +92,7 @@ class ParallelSplitMerge(Move):
     2
     """
 
-    def __init__(self, anchors: str = "within", n_passes: int = 3, refresh: int = 10) -> None:
+    def __init__(self, anchors: str = "within", n_passes: int = 3, refresh: int = 50) -> None:
         owner = type(self).__name__
         self.anchors = check_choice(owner, "anchors", anchors, ["within", "near", "uniform"])
         self.n_passes = check_integer(owner, "n_passes", n_passes, low=0)
