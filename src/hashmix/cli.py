@@ -73,7 +73,7 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("data", metavar="DATA", help=formats_help())
     fit.add_argument("-o", "--out", metavar="FOLDER", help="folder for results (default: DATA's name with -clusters)")
     fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
-    for name, registry, default in (("component", COMPONENTS, "auto"), ("prior", PRIORS, "auto"), ("moves", SCHEDULES, "lss")):
+    for name, registry, default in (("component", COMPONENTS, "auto"), ("prior", PRIORS, "auto"), ("moves", SCHEDULES, "auto")):
         special = [] if default in registry else [default]
         choices = ", ".join([*special, *registry.names])
         fit.add_argument(f"--{name}", default=default, metavar="NAME", help=f"{choices} (default: {default})")

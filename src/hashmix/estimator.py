@@ -43,7 +43,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         How clusters share rows: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
         flat for the published moves.
-    moves : str, Move or list of (Move, weight), default="lss"
+    moves : str, Move or list of (Move, weight), default="auto"
         The schedule: "lss" (locality-sensitive sampling), "split-merge" (SAMS and RGSM proposals, and a Gibbs scan),
         "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`;
         "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
@@ -111,7 +111,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self,
         component: Any = "auto",
         prior: Any = "auto",
-        moves: Any = "lss",
+        moves: Any = "auto",
         n_draws: int = 100,
         n_warmup: int | str = "auto",
         thin: int = 1,

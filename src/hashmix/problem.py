@@ -69,9 +69,10 @@ class Problem:
         owner: str = "sample",
     ) -> Problem:
         """Resolve strings to objects and validate everything, looking at the data once."""
-        schedule = resolve_moves(moves, owner)
-        resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
+        resolve_moves(moves, owner)  # names are checked before the data are looked at
         resolved, rows, columns = resolve_component(component, X, owner)
+        schedule = resolve_moves(moves, owner, resolved)
+        resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
         settings = settings.checked(owner, rows.n_rows)
         starts = check_starts(settings.init, rows.n_rows, settings.n_chains, owner)
         keys = chain_keys(settings.random_state, settings.n_chains)

@@ -32,7 +32,7 @@ def sample(
     X: Any,
     component: str | Component = "auto",
     prior: str | PartitionPrior = "auto",
-    moves: str | Move | Sequence[tuple[Move, float | Work]] = "lss",
+    moves: str | Move | Sequence[tuple[Move, float | Work]] = "auto",
     *,
     n_draws: int,
     n_warmup: int | str = 0,
@@ -63,7 +63,7 @@ def sample(
     prior : str or PartitionPrior, default="auto"
         How clusters share rows; see :func:`hashmix.priors.resolve_prior`. "auto" is a Dirichlet process (flat for the
         published moves, whose ratio has no prior).
-    moves : str, Move or list of (Move, weight), default="lss"
+    moves : str, Move or list of (Move, weight), default="auto"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
     n_draws : int
         Draws to record per chain.

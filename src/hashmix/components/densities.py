@@ -27,6 +27,7 @@ __all__ = [
     "log_density",
     "log_odds",
     "n_terms",
+    "pair_weights",
     "rounding",
 ]
 
@@ -52,8 +53,12 @@ def log_density(density, data, i, c):
     """Log density of row i in column c, in float64, with the intercept; up to a term that depends on the row alone."""
 
 
-def log_odds(density, data, i, row, a, b):
-    """Log density of row i in column a minus that in column b, in float64; ``row`` is what :func:`load` made of it."""
+def pair_weights(density, a, b):
+    """What :func:`log_odds` of column a against column b takes."""
+
+
+def log_odds(density, pair, data, i, row):
+    """Log density of row i in one column minus that in another, in float64; ``row`` is what ``load`` made of it."""
 
 
 def rounding(density, data, i):
@@ -178,36 +183,58 @@ def _diagonal_log_density(density, data, i, c):
     return density.constants[c] - 0.5 * total
 
 
+@implements(pair_weights, DiagonalDensity)
+def _diagonal_pair(density, a, b):
+    # The difference of two parabolas: cheaper than two, and float64 has digits enough.
+    d = len(density.origin)
+    pair = np.empty(2 * d + 1)
+    constant = density.constants[a] - density.constants[b]
+    for j in range(d):
+        of_a, of_b = density.precisions[a, j] * density.means[a, j], density.precisions[b, j] * density.means[b, j]
+        pair[j] = of_a - of_b
+        pair[d + j] = 0.5 * (density.precisions[b, j] - density.precisions[a, j])
+        constant -= 0.5 * (of_a * density.means[a, j] - of_b * density.means[b, j])
+    pair[2 * d] = constant
+    return pair
+
+
 @implements(log_odds, DiagonalDensity, hot=True)
-def _diagonal_log_odds(density, data, i, row, a, b):
-    means_a, precisions_a, means_b, precisions_b = (
-        density.means[a],
-        density.precisions[a],
-        density.means[b],
-        density.precisions[b],
-    )
+def _diagonal_log_odds(density, pair, data, i, row):
+    d = len(row)
+    linear, squares = pair[:d], pair[d : 2 * d]
     total = 0.0
-    for j in range(len(row)):
-        s, t = row[j] - means_a[j], row[j] - means_b[j]
-        total += precisions_b[j] * t * t - precisions_a[j] * s * s
-    return density.constants[a] - density.constants[b] + 0.5 * total
+    for j in range(d):
+        total += row[j] * (linear[j] + row[j] * squares[j])
+    return pair[2 * d] + total
+
+
+@implements(pair_weights, FullDensity)
+def _full_pair(density, a, b):
+    d = len(density.origin)
+    pair = np.zeros((d + 1, d + 1))
+    constant = density.constants[a] - density.constants[b]
+    for j in range(d):
+        for k in range(d):
+            of_a, of_b = density.precisions[a, j, k] * density.means[a, k], density.precisions[b, j, k] * density.means[b, k]
+            pair[d, j] += of_a - of_b
+            constant -= 0.5 * (density.means[a, j] * of_a - density.means[b, j] * of_b)
+            if k <= j:
+                half = 0.5 if k == j else 1.0
+                pair[j, k] = half * (density.precisions[b, j, k] - density.precisions[a, j, k])
+    pair[d, d] = constant
+    return pair
 
 
 @implements(log_odds, FullDensity, hot=True)
-def _full_log_odds(density, data, i, row, a, b):
-    return _full_quadratic(density, row, b) - _full_quadratic(density, row, a) + density.constants[a] - density.constants[b]
-
-
-@hot_helper
-def _full_quadratic(density, row, c):
-    """Half the squared distance of a row from a mean, in the units of the precision matrix."""
-    means, precisions = density.means[c], density.precisions[c]
-    total = 0.0
-    for j in range(len(row)):
-        half = 0.5 * precisions[j, j] * (row[j] - means[j])
-        for k in range(j):
-            half += precisions[j, k] * (row[k] - means[k])
-        total += (row[j] - means[j]) * half
+def _full_log_odds(density, pair, data, i, row):
+    d = len(row)
+    total = pair[d, d]
+    for j in range(d):
+        products = pair[j]
+        inner = pair[d, j]
+        for k in range(j + 1):
+            inner += products[k] * row[k]
+        total += row[j] * inner
     return total
 
 
@@ -313,6 +340,11 @@ def _count_rounding(density, data, i):
     return 32.0 * _EPS * total
 
 
+@implements(pair_weights, CountDensity)
+def _count_pair(density, a, b):
+    return np.array([a, b])
+
+
 @implements(log_odds, CountDensity, hot=True)
-def _count_log_odds(density, data, i, row, a, b):
-    return log_density(density, data, i, a) - log_density(density, data, i, b)
+def _count_log_odds(density, pair, data, i, row):
+    return log_density(density, data, i, pair[0]) - log_density(density, data, i, pair[1])

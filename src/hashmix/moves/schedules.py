@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hashmix.components.contract import Component
 from hashmix.core.registry import Registry
 from hashmix.core.validation import bad_parameter
 from hashmix.hashing.cells import CellFamily
@@ -22,6 +23,7 @@ from hashmix.moves.hashed.neighbour_merge import NeighbourMerge
 from hashmix.moves.hashed.urn_merge import UrnMerge
 from hashmix.moves.hashed.within_split import WithinSplit
 from hashmix.moves.parallel.gibbs import ParallelGibbs
+from hashmix.moves.parallel.regions import RegionGibbs
 from hashmix.moves.parallel.split_merge import ParallelSplitMerge
 from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
 from hashmix.moves.tuning import Schedule, Work, check_weight
@@ -32,14 +34,16 @@ __all__ = ["SCHEDULES", "default_prior", "resolve_moves"]
 SCHEDULES: Registry[Schedule] = Registry("moves", Move)
 
 
+_NEIGHBOURS: Any = {"n_bits": 32, "n_tables": 16, "refresh": None, "family": "neighbours"}
+
+
 def _lss() -> Schedule:
     """Locality-sensitive sampling: every proposal that involves other rows takes them from a row's hashed neighbours."""
-    neighbours: Any = {"n_bits": 32, "n_tables": 16, "refresh": None, "family": "neighbours"}
     return [
-        (BucketCut(hops=3, **neighbours), Work(0.25, shared=True)),
-        (HashedGibbs(n_mates=8, **neighbours), 1),
-        (UrnMerge(**neighbours), Work(0.5, shared=True)),
-        (NeighbourMerge(**neighbours), Work(0.5, shared=True)),
+        (BucketCut(hops=3, **_NEIGHBOURS), Work(0.25, shared=True)),
+        (HashedGibbs(n_mates=8, **_NEIGHBOURS), 1),
+        (UrnMerge(**_NEIGHBOURS), Work(0.5, shared=True)),
+        (NeighbourMerge(**_NEIGHBOURS), Work(0.5, shared=True)),
         (WithinSplit(), Work(0.25, shared=True)),
         (WithinSplit(launch="nearest"), Work(0.25, shared=True)),
         (Gibbs(n_points=1), Work(1.0)),
@@ -63,6 +67,20 @@ def _parallel() -> Schedule:
     ]
 
 
+def _collapsed() -> Schedule:
+    """Locality-sensitive sampling with rows scanned on all cores, for components whose parameters stay integrated out."""
+    return [
+        (BucketCut(hops=3, **_NEIGHBOURS), Work(0.25, shared=True)),
+        (RegionGibbs(n_mates=8, **_NEIGHBOURS), 1),
+        (HashedGibbs(n_mates=8, **_NEIGHBOURS), 0.25),
+        (UrnMerge(**_NEIGHBOURS), Work(0.25, shared=True)),
+        (NeighbourMerge(**_NEIGHBOURS), Work(0.25, shared=True)),
+        (WithinSplit(), Work(0.25, shared=True)),
+        (WithinSplit(launch="nearest"), Work(0.25, shared=True)),
+        (Gibbs(n_points=1), Work(0.5)),
+    ]
+
+
 SCHEDULES.add("auto", _parallel)
 SCHEDULES.add("lss", _lss)
 SCHEDULES.add("split-merge", lambda: [(SAMS(), 50), (RGSM(n_scans=1, launch="nearest"), 50), (Gibbs(), 1)])
@@ -77,7 +95,9 @@ SCHEDULES.add("published-lshsm", lambda: [(PublishedLSHSM(), 100)])
 SCHEDULES.add("published-minsm", lambda: [(PublishedMinSM(), 100)])
 
 
-def resolve_moves(moves: str | Move | Sequence[tuple[Move, float | Work]], owner: str = "sample") -> Schedule:
+def resolve_moves(
+    moves: str | Move | Sequence[tuple[Move, float | Work]], owner: str = "sample", component: Component | None = None
+) -> Schedule:
     """Resolve a ``moves`` parameter to a schedule: a list of (move, weight).
 
     A sweep applies each move ``weight`` times, in the order given: the whole part of the weight always, and once more with
@@ -86,13 +106,17 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float | Work]], owner
     Parameters
     ----------
     moves : str, Move or list of (Move, weight)
-        A name of :data:`SCHEDULES`, one move, or a list. "lss" is locality-sensitive sampling: cuts by neighbourhoods, a
+        A name of :data:`SCHEDULES`, one move, or a list. "auto" suits the component: where rows find their clusters with
+        parameters drawn (Gaussians), splits of all clusters at once, parallel Gibbs and merges of small clusters; else "lss"
+        with rows scanned on all cores. "lss" is locality-sensitive sampling: cuts by neighbourhoods, a
         hashed Gibbs offer to every row, merges of hashed neighbours, splits, and full conditionals for about n/K rows, tuned
         during warm-up. "split-merge" is 50 SAMS and 50 RGSM proposals and a Gibbs scan per sweep. "sams", "rgsm", "sdds",
         "random-split-merge", "lshsm" and "minsm" are that move once, and a Gibbs scan; "gibbs" the scan alone.
         "published-lshsm" and "published-minsm" are 100 proposals as the paper prints them: not exact.
     owner : str
         Whose parameter it is, for the error message.
+    component : Component, optional
+        What "auto" suits; a Gaussian by default.
 
     Examples
     --------
@@ -102,6 +126,8 @@ def resolve_moves(moves: str | Move | Sequence[tuple[Move, float | Work]], owner
     """
     if isinstance(moves, Move):
         return [(moves, 1)]
+    if isinstance(moves, str) and moves == "auto" and component is not None and not component.moves_with_parameters:
+        return _collapsed()
     if moves in SCHEDULES:
         return SCHEDULES[moves]()  # type: ignore[index]
     if not isinstance(moves, (list, tuple)) or not moves or not all(_is_pair(entry) for entry in moves):

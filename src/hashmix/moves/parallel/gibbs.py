@@ -38,8 +38,8 @@ _PRECISION = 0.005
 _FEW = 20
 #: Rows of a cell that choose its candidates, and candidates that are drawn at random.
 _CHOOSERS, _STRAYS = 4, 2
-#: How much less a row and cluster costs here than a collapsed predictive.
-_CHEAPER = 16
+#: Work in collapsed predictives: what a row costs however few the clusters, and how many clusters cost as much as one.
+_PER_ROW, _CHEAPER = 2.0, 16
 
 # What a counter-based number is for.
 _DRAW, _CHOOSE, _STRAY = 1, 2, 3
@@ -107,7 +107,7 @@ class ParallelGibbs(Move):
 
     def expected_work(self, state: State) -> float:
         k = state.n_clusters if self.candidates is None else min(self.candidates, state.n_clusters)
-        return max(1.0, state.n_rows * k / _CHEAPER)
+        return state.n_rows * (_PER_ROW + k / _CHEAPER)
 
     def most_times(self, state: State) -> int:
         return 1

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from hashmix.components.contract import DenseSlots, add, clear, collect, is_full, load, log_predictive, remove
-from hashmix.components.densities import log_odds
+from hashmix.components.densities import log_odds, pair_weights
 from hashmix.core.compiling import borrowed, fallback, helper, implements, kernel
 from hashmix.core.counter import address, uniform_at
 from hashmix.core.rng import numpy_generator
@@ -32,6 +32,9 @@ _CHEAPER = 4
 _MERGES = 0.1
 #: Rows per cell that anchors are drawn from: those of a cell are near each other.
 _NEAR = 64
+
+#: Log odds beyond which a probability is 0 or 1 to float64.
+_FAR = 40.0
 
 # What a counter-based number is for. Passes take _PASS, _PASS + 1, …
 _ANCHORS, _PASS = 1, 8
@@ -472,10 +475,18 @@ def _nearest_chunks(sums, anchors, model, data, segments, proposals, begins, end
 
 
 @helper
+def _sigmoid(x):
+    """1/(1 + exp(−x)); far out without an exponential, which is slow where it under- or overflows."""
+    if abs(x) > _FAR:
+        return 1.0 if x > 0.0 else 0.0
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+@helper
 def _log_sigmoid(x):
     """Log of 1/(1 + exp(−x))."""
-    if x > 40.0:
-        return 0.0
+    if abs(x) > _FAR:
+        return min(x, 0.0)
     return -math.log1p(math.exp(-x)) if x > 0.0 else x - math.log1p(math.exp(x))
 
 
@@ -489,14 +500,14 @@ def _draw_chunks(
     for chunk in range(first, last):
         _start_sums(sums, chunk)
         b = proposals[chunk]
-        total = 0.0
+        pair, total = pair_weights(density, 2 * b, 2 * b + 1), 0.0
         for at in range(begins[chunk], ends[chunk]):
             i = segments.rows[at]
             row = load(model, sums, data, i)
-            for_u = odds[b] + log_odds(density, data, i, row, 2 * b, 2 * b + 1)
+            for_u = odds[b] + log_odds(density, pair, data, i, row)
             if not is_forced[b]:
                 uniform = uniform_at(address(seed, purpose, i), 0)
-                segments.sides[at] = 0 if uniform < 1.0 / (1.0 + math.exp(-for_u)) else 1
+                segments.sides[at] = 0 if uniform < _sigmoid(for_u) else 1
             side = segments.sides[at]
             if recorded:
                 total += _log_sigmoid(for_u if side == 0 else -for_u)
