@@ -51,7 +51,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     n_draws : int, default=100
         Draws to keep per chain.
     n_warmup : int or "auto", default="auto"
-        Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 2,500 rows, 40 from 12,500 rows,
+        Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 1,500 rows, 40 from 7,500 rows,
         in between as many as visit half a million rows.
     thin : int, default=1
         Sweeps per draw.

@@ -68,7 +68,7 @@ def sample(
     n_draws : int
         Draws to record per chain.
     n_warmup : int or "auto", default=0
-        Sweeps before the first draw. "auto": 200 up to 2,500 rows, 40 from 12,500 rows, in between as many as visit 500,000
+        Sweeps before the first draw. "auto": 200 up to 1,500 rows, 40 from 7,500 rows, in between as many as visit 300,000
         rows.
     thin : int, default=1
         Sweeps per draw.

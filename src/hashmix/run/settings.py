@@ -21,7 +21,7 @@ def auto_warmup(n: int) -> int:
     >>> auto_warmup(1000), auto_warmup(20_000), auto_warmup(10**6)
     (200, 40, 40)
     """
-    return min(200, max(40, 500_000 // n))
+    return min(200, max(40, 300_000 // n))
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,10 @@ class DiagonalGaussian(GaussianComponent):
     def _scale_weight(self, model: DiagonalModel) -> tuple[float, float]:
         return model.shape, 1.0
 
+    def _factor_terms(self, model: DiagonalModel, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        _, a, _, b = self._posterior(model, stats)
+        return model.shape * b.size, a[:, 0], (b - model.rate) / model.rate
+
     def _scales(self, model: DiagonalModel) -> np.ndarray:
         return model.rate
 

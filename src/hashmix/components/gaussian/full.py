@@ -195,6 +195,12 @@ class FullGaussian(GaussianComponent):
     def _scale_weight(self, model: FullModel) -> tuple[float, float]:
         return 0.5 * model.dof, 0.5
 
+    def _factor_terms(self, model: FullModel, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        _, dof, m, scale = self._posterior(model, stats)
+        unit = 1.0 / np.sqrt(np.diagonal(model.scale))
+        spreads = np.linalg.eigvalsh((scale - model.scale) * unit * unit[:, None])
+        return 0.5 * model.dof * m.size, 0.5 * dof, np.maximum(spreads, 0.0)
+
     def _scales(self, model: FullModel) -> np.ndarray:
         return np.diagonal(model.scale)
 

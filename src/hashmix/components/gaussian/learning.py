@@ -114,12 +114,13 @@ def learn(component: Any, model: Any, hyperprior: Hyperprior, stats: np.ndarray,
     kappa = float(
         _truncated_gamma(model.kappa, 0.5 * n_clusters * d, 0.5 * squares, hyperprior.least_kappa, hyperprior.most_kappa, rng)
     )
-    model = component._with_hyperparameters(model, mean, kappa, scales)
+    model = component._with_hyperparameters(model, mean, kappa, scales, False)
+
+    # The hyperprior is log-uniform in every scale: a common factor changes the likelihood only.
+    power, weights, spreads = component._factor_terms(model, stats)
 
     def log_density(log_factor: float) -> float:
-        # The hyperprior is log-uniform in every scale: a common factor changes the likelihood only.
-        moved = component._with_hyperparameters(model, mean, kappa, scales * math.exp(log_factor), False)
-        return float(component.log_marginals(moved, stats).sum())
+        return power * log_factor - float(weights @ np.log(math.exp(log_factor) + spreads).sum(axis=1))
 
     low = float(np.log(hyperprior.least_scale / scales).max())
     high = float(np.log(hyperprior.most_scale / scales).min())

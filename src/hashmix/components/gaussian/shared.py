@@ -84,6 +84,10 @@ class GaussianComponent(Component):
         """(a, b): given a cluster with precision p, the density of a scale s is ∝ s^a exp(−b s p)."""
 
     @abstractmethod
+    def _factor_terms(self, model: Any, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """(p, w, e): if all scales are multiplied by f, Σ log m is p log f − Σ_k w_k Σ_j log(f + e_kj) and a constant."""
+
+    @abstractmethod
     def _variance_unit(self, model: Any) -> float:
         """The scale that stands for an expected variance of 1 (as near as there is one)."""
 
