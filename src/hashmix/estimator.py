@@ -52,7 +52,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         Draws to keep per chain.
     n_warmup : int or "auto", default="auto"
         Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 1,500 rows, 40 from 7,500 rows,
-        in between as many as visit half a million rows.
+        in between as many as visit 300,000 rows.
     thin : int, default=1
         Sweeps per draw.
     n_chains : int, default=1

@@ -62,8 +62,8 @@ def _parallel() -> Schedule:
         (ParallelGibbs(), Work(1.0)),
         (ParallelGibbs(candidates=32), 1),
         (UrnMerge(family=_NEAR, refresh=50, start="cluster"), Work(0.1)),
-        (UrnMerge(family=_NEAR, refresh=50), Work(0.05)),
-        (Gibbs(n_points=1), Work(0.1)),
+        (UrnMerge(family=_NEAR, refresh=50), Work(0.02)),
+        (Gibbs(n_points=1), Work(0.04)),
     ]
 
 

@@ -18,6 +18,10 @@ __all__ = ["UrnMerge"]
 SPLIT_ROWS = 0.2
 
 
+#: Most proposals per sweep and cluster, if clusters are drawn.
+_PER_CLUSTER = 4
+
+
 class UrnMerge(HashedMove, Proposal):
     """Smart merge, dumb split: a row and a mate of it in the hash tables; a split divides their cluster by a Pólya urn.
 
@@ -52,6 +56,9 @@ class UrnMerge(HashedMove, Proposal):
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
         self.start = check_choice(type(self).__name__, "start", start, ["row", "cluster"])
+
+    def most_times(self, state: State) -> int:
+        return state.n_rows if self.start == "row" else _PER_CLUSTER * state.n_clusters
 
     def units_per_call(self, state: State) -> int:
         # Unions are remembered within a call; splits of large clusters are thinned out.

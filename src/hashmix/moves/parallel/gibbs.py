@@ -10,7 +10,7 @@ import numpy as np
 
 from hashmix.components.contract import DenseSlots, add, is_full, load, remove
 from hashmix.components.densities import gathered, log_densities, log_density, n_terms, rounding
-from hashmix.core.compiling import borrowed, finite_helper, helper, kernel
+from hashmix.core.compiling import borrowed, finite_helper, helper, hot_helper, kernel
 from hashmix.core.counter import address, uniform_at
 from hashmix.core.rng import numpy_generator
 from hashmix.core.threads import Threads
@@ -28,6 +28,8 @@ __all__ = ["ParallelGibbs", "assign_rows"]
 
 #: Rows per matrix product: fewer if there are many clusters, so that the products stay in the cache.
 _BLOCK, _LOGITS = 512, 131_072
+#: Columns whose largest log weight is kept, so that far ones are passed over together.
+_STRETCH = 16
 #: Rows per task.
 _TASK = 8192
 #: A cluster whose log weight is this far below the largest is left out: its probability is below 1e-13.
@@ -57,10 +59,13 @@ class Offer(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Buffers of one thread: a block of rows as features, their log weights, and the columns near the best with theirs."""
+    """Buffers of one thread: a block of rows as features, their log weights, the largest of every stretch of columns, and the
+    columns near the best with their weights.
+    """
 
     features: np.ndarray
     logits: np.ndarray
+    tops: np.ndarray
     near: np.ndarray
     weights: np.ndarray
 
@@ -68,9 +73,8 @@ class Room(NamedTuple):
     def of(cls, offer: Offer) -> Room:
         density, k = offer.density, len(offer.slots)
         block = min(_BLOCK, max(64, _LOGITS // k))
-        return cls(
-            np.empty((block, n_terms(density)), np.float32), np.empty(block * k, np.float32), np.empty(k, np.int32), np.empty(k)
-        )
+        features, logits = np.empty((block, n_terms(density)), np.float32), np.empty(block * k, np.float32)
+        return cls(features, logits, np.empty(k // _STRETCH + 1, np.float32), np.empty(k, np.int32), np.empty(k))
 
 
 class ParallelGibbs(Move):
@@ -248,17 +252,28 @@ def _follow(arrays, target, after, begin):
 
 
 @finite_helper
-def _shifted_top(logits, intercepts, m):
-    """Add the intercepts of the first m columns; return the largest sum."""
+def _shifted_top(logits, intercepts, tops, m):
+    """Add the intercepts of the first m columns; return the largest sum, and leave that of every stretch in ``tops``."""
     top = np.float32(-3.0e38)
-    for c in range(m):
+    for stretch in range(m // _STRETCH):
+        begin = stretch * _STRETCH
+        part = np.float32(-3.0e38)
+        for c in range(_STRETCH):
+            value = logits[begin + c] + intercepts[begin + c]
+            logits[begin + c] = value
+            part = value if value > part else part
+        tops[stretch] = part
+        top = part if part > top else top
+    part = np.float32(-3.0e38)
+    for c in range(m // _STRETCH * _STRETCH, m):
         value = logits[c] + intercepts[c]
         logits[c] = value
-        top = value if value > top else top
-    return top
+        part = value if value > part else part
+    tops[m // _STRETCH] = part
+    return part if part > top else top
 
 
-@helper
+@hot_helper
 def _n_before(ranks, rank):
     """How many of the increasing ranks are less than a rank."""
     low, high = 0, len(ranks)
@@ -273,17 +288,20 @@ def _n_before(ranks, rank):
     return low
 
 
-@helper
-def _choose(seed, offer, data, i, columns, intercepts, logits, m, near, weights):
+@hot_helper
+def _choose(seed, offer, data, i, columns, intercepts, logits, m, room):
     """Draw one of the first m columns for row i."""
-    top = _shifted_top(logits, intercepts, m)
+    near, weights, tops = room.near, room.weights, room.tops
+    top = _shifted_top(logits, intercepts, tops, m)
     error = rounding(offer.density, data, i)
     limit = np.float32(top - (_FAR + 2.0 * error))
     found = 0
-    for c in range(m):
-        if logits[c] > limit:
-            near[found] = c
-            found += 1
+    for stretch in range(m // _STRETCH + 1):
+        if tops[stretch] > limit:
+            for c in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, m)):
+                if logits[c] > limit:
+                    near[found] = c
+                    found += 1
     if found == 1:
         return near[0]
     if error > _PRECISION:
@@ -326,7 +344,7 @@ def _choose_rows(seed, offer, data, rows, begin, end, columns, own_columns, weig
             if rank == ranks[own]:
                 continue  # a leader
             m = _n_before(ranks, rank)
-            chosen = _choose(seed, offer, data, i, columns, intercepts, logits[r], m, room.near, room.weights)
+            chosen = _choose(seed, offer, data, i, columns, intercepts, logits[r], m, room)
             if chosen != own:
                 labels[i] = offer.slots[columns[chosen]]
                 moved += 1
@@ -352,7 +370,7 @@ def _pick_candidates(seed, offer, data, order, begin, end, cell, n_candidates, r
     logits = room.logits[: _CHOOSERS * k].reshape(_CHOOSERS, k)
     log_densities(offer.density, offer.density.weights, data, choosers, 0, _CHOOSERS, room.features, logits)
     for r in range(_CHOOSERS):
-        top = _shifted_top(logits[r], offer.intercepts, k)
+        top = _shifted_top(logits[r], offer.intercepts, room.tops, k)
         for c in range(k):
             score = logits[r, c] - top
             scores[c] = score if r == 0 or score > scores[c] else scores[c]
