@@ -126,7 +126,7 @@ def _run_chains(task: _Task, answers: Connection) -> None:
     prior_weights = _PRIOR.weights(n, n, _PRIOR.start_concentration)
     start = State(Target.of(X, component, _PRIOR), np.zeros(n, np.int64))
     prior = _PRIOR if method.exact else Flat()
-    schedule = method.schedule(task.gibbs)
+    schedule = method.schedule(task.gibbs, component)
     settings: Any = {"n_draws": 1, "thin": 10**9, "n_warmup": _TUNING, "n_jobs": 1, "init": method.init}
     few = np.unique(np.linspace(0, n - 1, 100).astype(int))
     with warnings.catch_warnings():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hashmix.components import Component
 from hashmix.moves import LSHSM, RGSM, SDDS, Gibbs, MinSM, PublishedLSHSM, PublishedMinSM, Schedule, resolve_moves
 from hashmix.moves.contract import Move
 
@@ -20,11 +21,13 @@ class Method(NamedTuple):
     in_paper : str or None
         The sampler of the paper that it corresponds to.
     move : Move or None
-        The move that it makes; None stands for hashmix's default schedule.
+        The move that it makes; None stands for a schedule of hashmix.
     per_sweep : int
         Number of proposals per sweep.
     init : str
         Where its chains start.
+    moves : str
+        The schedule, if there is no move; "auto" depends on the component.
 
     Examples
     --------
@@ -38,16 +41,17 @@ class Method(NamedTuple):
     move: Move | None
     per_sweep: int = 1
     init: str = "single"
+    moves: str = "lss"
 
     @property
     def exact(self) -> bool:
         """Whether the sampler draws from the posterior."""
         return self.move is None or self.move.exact
 
-    def schedule(self, gibbs: bool) -> Schedule:
-        """Return the moves of a sweep; ``gibbs`` adds a Gibbs scan, except to hashmix's schedule, which has its own."""
+    def schedule(self, gibbs: bool, component: Component | None = None) -> Schedule:
+        """Return the moves of a sweep; ``gibbs`` adds a Gibbs scan, except to hashmix's schedules, which have their own."""
         if self.move is None:
-            return resolve_moves("lss")
+            return resolve_moves(self.moves, component=component)
         proposals: Schedule = [(self.move, self.per_sweep)]
         return [*proposals, (Gibbs(), 1)] if gibbs else proposals
 
@@ -60,9 +64,10 @@ METHODS = {
     "published-minsm": Method("MinSM, as printed", "MinSM", PublishedMinSM(), 100),
     "lshsm": Method("LSHSM, exact", "LSHSM", LSHSM(n_bits=10, n_tables=10), 20),
     "minsm": Method("MinSM, exact", "MinSM", MinSM(n_bits=1, n_tables=1, refresh=100), 20),
+    "auto": Method("hashmix (auto)", None, None, moves="auto"),
     "lss": Method("hashmix (lss)", None, None),
-    "lss-start": Method("hashmix (lss, own start)", None, None, init="auto"),
+    "lss-start": Method("hashmix (lss, own start)", None, None, init="buckets"),
 }
 #: The better of these sets the level to which all samplers are timed.
 BASELINES = ("rgsm", "sdds")
-OURS = ("lss", "lss-start")
+OURS = ("auto", "lss", "lss-start")
