@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+import threading
 import time
 
 import numpy as np
@@ -34,9 +35,13 @@ from threadpoolctl import threadpool_limits
 
 import hashmix as hm
 from hashmix.core.rng import stream
-from hashmix.core.threads import one_blas_thread
+from hashmix.core.threads import Threads, one_blas_thread
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
+from hashmix.problem import Problem
+from hashmix.run.chain import Chain
+from hashmix.run.settings import RunSettings
+from hashmix.run.starts import first_states
 
 
 def gaussian_mixture(n, d, k, spread=2.0, seed=0):
@@ -143,16 +148,27 @@ def fits(args):
     return results
 
 
-def sweep_seconds(X, y, threads, **settings):
-    """Median seconds of a sweep, in draws of a chain that starts at the truth."""
-    trace = traced(X, 40, threads, n_draws=20, n_warmup=20, init=y, **settings)
-    return float(np.median(np.diff([t[0] for t in trace])[20:]))
+def sweep_seconds(X, y, counts, moves="auto", n_warmup=10, n_sweeps=20):
+    """Mean seconds of a sweep of a chain that starts at the truth, after warm-up, for some numbers of threads."""
+    settings = RunSettings(n_draws=1, n_warmup=n_warmup, random_state=0, n_jobs=max(counts))
+    problem = Problem.resolve(X, "auto", "auto", moves, settings)
+    seconds = []
+    with one_blas_thread():
+        state = first_states(problem.target, [y], problem.keys, max(counts))[0]
+        chain = Chain(0, problem.keys[0], state, problem.schedule, problem.settings)
+        for _ in range(n_warmup + 1):
+            chain.sweep(threading.Event())
+        for count in counts:
+            state.threads = Threads(count)
+            each = [timed(lambda: chain.sweep(threading.Event()))[0] for _ in range(n_sweeps)]
+            seconds.append(float(np.mean(each)))
+    return seconds
 
 
 def sweeps(args):
     results = {}
     for n, k in ((100_000, 100), (100_000, 500), (100_000, 3000), (1_000_000, 500)):
-        results[f"n = {n:,}, K = {k}"] = sweep_seconds(*gaussian_mixture(n, 16, k), args.threads)
+        results[f"n = {n:,}, K = {k}"] = sweep_seconds(*gaussian_mixture(n, 16, k), [args.threads])[0]
     return results
 
 
@@ -189,7 +205,7 @@ def threads(args):
     full = [(hm.moves.ParallelGibbs(), 1)]
     results = {"threads": args.threads}
     for name, moves in (("auto", "auto"), ("parallel Gibbs, all clusters", full)):
-        one, many = (sweep_seconds(X, y, count, moves=moves) for count in (1, args.threads))
+        one, many = sweep_seconds(X, y, [1, args.threads], moves)
         results[name] = {"seconds, 1 thread": one, "seconds, all": many, "times": one / many}
     model = hm.SplitMergeMixture(random_state=0, n_jobs=args.threads)
     seconds, _ = timed(lambda: model.fit(X))
@@ -201,14 +217,12 @@ def threads(args):
 
 def many_documents(args):
     X, y = documents(1_000_000, 141_043, 1000, 60)
-    one, many = (sweep_seconds(X, y, count) for count in (1, args.threads))
     scan = [(hm.moves.RegionGibbs(n_bits=32, n_tables=16, n_mates=8, refresh=None, family="neighbours"), 1)]
-    one_scan, many_scan = (sweep_seconds(X, y, count, moves=scan) for count in (1, args.threads))
-    return {
-        "threads": args.threads,
-        "auto": {"seconds, 1 thread": one, "seconds, all": many, "times": one / many},
-        "region Gibbs alone": {"seconds, 1 thread": one_scan, "seconds, all": many_scan, "times": one_scan / many_scan},
-    }
+    results = {"threads": args.threads}
+    for name, moves in (("auto", "auto"), ("region Gibbs alone", scan)):
+        one, many = sweep_seconds(X, y, [1, args.threads], moves, n_warmup=3, n_sweeps=4)
+        results[name] = {"seconds, 1 thread": one, "seconds, all": many, "times": one / many}
+    return results
 
 
 def large(args):

@@ -44,7 +44,8 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
         flat for the published moves.
     moves : str, Move or list of (Move, weight), default="auto"
-        The schedule: "lss" (locality-sensitive sampling), "split-merge" (SAMS and RGSM proposals, and a Gibbs scan),
+        The schedule: "auto" (all rows at once, on all cores), "lss" (locality-sensitive sampling), "split-merge" (SAMS and
+        RGSM proposals, and a Gibbs scan),
         "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`;
         "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
         posterior.

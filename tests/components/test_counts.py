@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -352,3 +355,17 @@ def test_joint_law(kind, seed, monkeypatch):
     error = np.sqrt(forward.var(axis=0) / len(forward) + batches.var(axis=0, ddof=1) / len(batches))
     z = (forward.mean(axis=0) - backward.mean(axis=0)) / error
     assert abs(z).max() < 5.0, z
+
+
+def test_a_row_with_very_many_words_fits(tmp_path):
+    # In a process of its own: what this guards against is memory that is written out of bounds.
+    program = """
+import numpy as np, hashmix as hm
+from scipy.sparse import csr_array
+X = np.zeros((4, 60_000), np.int64)
+X[0], X[1, :40_000], X[2, :3], X[3, 5:9] = 1, 1, 1, 2
+for moves in ("lss", "auto"):
+    hm.sample(csr_array(X), "multinomial", moves=moves, n_draws=5, random_state=0)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from hashmix.components.contract import Learner
 from hashmix.components.counts.bernoulli_kernels import BernoulliModel, rises_up_to
-from hashmix.components.counts.shared import CountComponent, histogram, rise_of_pairs, sizes_and_words
+from hashmix.components.counts.shared import CountComponent, histogram, most_words, rise_of_pairs, sizes_and_words
 from hashmix.components.counts.word_slots import count_at, n_places
 from hashmix.components.densities import CountDensity
 from hashmix.components.tabulated import n_tabulated
@@ -69,7 +69,7 @@ class BetaBernoulli(CountComponent):
         rows = self.rows(X)
         length = n_tabulated(rows.n_rows)
         rises = rises_up_to(self.alpha, length), rises_up_to(self.beta, length)
-        return BernoulliModel(self.alpha, self.beta, rows.n_columns, *rises)
+        return BernoulliModel(self.alpha, self.beta, rows.n_columns, most_words(rows), *rises)
 
     def learner(self, model: BernoulliModel, X: Any) -> Learner | None:
         if not self.learn:
@@ -93,7 +93,9 @@ class BetaBernoulli(CountComponent):
             alpha = slice_within(lambda t: log_density(np.exp(t), model.beta), alpha, low, high, rng)
             beta = slice_within(lambda t: log_density(np.exp(alpha), np.exp(t)), beta, low, high, rng)
             length, alpha, beta = len(model.rises_alpha), float(np.exp(alpha)), float(np.exp(beta))
-            return BernoulliModel(alpha, beta, model.n_words, rises_up_to(alpha, length), rises_up_to(beta, length))
+            return model._replace(
+                alpha=alpha, beta=beta, rises_alpha=rises_up_to(alpha, length), rises_beta=rises_up_to(beta, length)
+            )
 
         return update
 

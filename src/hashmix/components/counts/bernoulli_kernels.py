@@ -58,11 +58,12 @@ ZEROS_JOINING, ZEROS_PRESENT = 1, 2
 
 
 class BernoulliModel(NamedTuple):
-    """Hyperparameters of 0/1 data; ``rises_*[k]`` is r(k) of alpha and beta."""
+    """Hyperparameters of 0/1 data; a row has at most ``row_words`` ones; ``rises_*[k]`` is r(k) of alpha and beta."""
 
     alpha: float
     beta: float
     n_words: int
+    row_words: int
     rises_alpha: np.ndarray
     rises_beta: np.ndarray
 

@@ -58,7 +58,8 @@ class CountModel(NamedTuple):
     """Hyperparameters of counts.
 
     ``rate`` is that of Poisson rates, or 0 for a multinomial; ``total`` is A; ``rises[l, k]`` is r(k) of words of level l.
-    ``lengths`` are totals of observed rows, from which the totals of new rows are drawn.
+    ``lengths`` are totals of observed rows, from which the totals of new rows are drawn; ``row_words`` is the largest number
+    of words that a row has.
     """
 
     rate: float
@@ -68,6 +69,7 @@ class CountModel(NamedTuple):
     rises: np.ndarray
     factorials: np.ndarray
     lengths: np.ndarray
+    row_words: int
 
     @property
     def n_words(self) -> int:

@@ -13,6 +13,7 @@ from hashmix.components.counts.kernels import CountModel, log_factorials, rises_
 from hashmix.components.counts.shared import (
     CountComponent,
     histogram,
+    most_words,
     quantiles,
     rise_of_pairs,
     row_constants,
@@ -93,7 +94,7 @@ class DirichletMultinomial(CountComponent):
         d = rows.n_columns
         each = check_vector("DirichletMultinomial", "concentration", self.concentration, d, positive=True)
         values, levels = np.unique(each, return_inverse=True)
-        numbers = log_factorials(), _lengths(rows)
+        numbers = log_factorials(), _lengths(rows), most_words(rows)
         return CountModel(0.0, float(each.sum()), levels.astype(np.int32), values, rises_of(values), *numbers)
 
     def learner(self, model: CountModel, X: Any) -> Learner | None:

@@ -14,6 +14,7 @@ from hashmix.components.counts.shared import (
     CountComponent,
     base_levels,
     histogram,
+    most_words,
     rise_of_pairs,
     row_constants,
     sizes_and_words,
@@ -73,10 +74,11 @@ class GammaPoisson(CountComponent):
         return cls(START * base_levels(rows), START / _mean_entry(rows), learn=learn)
 
     def model(self, X: Any) -> CountModel:
-        d = self.rows(X).n_columns
+        rows = self.rows(X)
+        d = rows.n_columns
         each = check_vector("GammaPoisson", "shape", self.shape, d, positive=True)
         values, levels = np.unique(each, return_inverse=True)
-        numbers = log_factorials(), np.empty(0, np.int64)
+        numbers = log_factorials(), np.empty(0, np.int64), most_words(rows)
         return CountModel(self.rate, float(each.sum()), levels.astype(np.int32), values, rises_of(values), *numbers)
 
     def learner(self, model: CountModel, X: Any) -> Learner | None:

@@ -21,6 +21,7 @@ __all__ = [
     "Histogram",
     "base_levels",
     "histogram",
+    "most_words",
     "quantiles",
     "rise_of_pairs",
     "row_constants",
@@ -33,6 +34,11 @@ __all__ = [
 _STEP = np.sqrt(2.0)
 #: Counts below this enter a histogram; larger ones are listed.
 _WIDTH = 512
+
+
+def most_words(rows: SparseRows) -> int:
+    """The largest number of words that a row has; at least 1."""
+    return max(1, int(np.diff(rows.arrays.begins).max(initial=1)))
 
 
 class CountComponent(Component):
@@ -63,7 +69,7 @@ class CountComponent(Component):
         return self.expected_parameters(model, stats)
 
     def slots(self, model: Any, capacity: int) -> WordSlots:
-        return WordSlots.empty(capacity, model.n_words)
+        return WordSlots.empty(capacity, model.n_words, model.row_words)
 
     def statistics(self, model: Any, X: Any, labels: np.ndarray, n_clusters: int) -> csr_array:
         matrix = self.rows(X).matrix()

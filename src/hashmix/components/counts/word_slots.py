@@ -72,8 +72,13 @@ class WordSlots(NamedTuple):
     counters: np.ndarray
 
     @classmethod
-    def empty(cls, capacity: int, n_words: int, n_entries: int = 4096) -> WordSlots:
-        """Make ``capacity`` empty slots for words 0 … n_words − 1."""
+    def empty(cls, capacity: int, n_words: int, row_words: int = 1, n_entries: int = 4096) -> WordSlots:
+        """Make ``capacity`` empty slots for words 0 … n_words − 1; a row has at most ``row_words`` of them.
+
+        A map that gets the words of one row may become that long at once, so it counts as the longest from the beginning.
+        """
+        all_bits = max(_LEAST_BITS, (n_words - 1).bit_length())
+        most_bits = min(all_bits, max(_LEAST_BITS, (2 * row_words - 1).bit_length()))
         return cls(
             np.zeros(capacity, np.int64),
             np.zeros(capacity, np.int64),
@@ -84,7 +89,7 @@ class WordSlots(NamedTuple):
             np.zeros(capacity, np.int64),
             np.empty((n_entries, 2), np.int32),
             np.full(64, -1, np.int64),
-            np.array([0, _LEAST_BITS, _BLOCKS_AHEAD, max(_LEAST_BITS, (n_words - 1).bit_length())], np.int64),
+            np.array([0, most_bits, _BLOCKS_AHEAD, all_bits], np.int64),
         )
 
     @property
@@ -103,7 +108,7 @@ class WordSlots(NamedTuple):
 
     def grown(self, capacity: int) -> WordSlots:
         """The same clusters with more slots."""
-        bigger = self.empty(capacity, 1, 0)._replace(entries=self.entries, vacant=self.vacant, counters=self.counters)
+        bigger = self.empty(capacity, 1, n_entries=0)._replace(entries=self.entries, vacant=self.vacant, counters=self.counters)
         for old, new in zip(self[:7], bigger[:7], strict=True):
             new[: len(old)] = old
         return bigger
