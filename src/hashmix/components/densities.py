@@ -12,6 +12,7 @@ float64, from differences that do not cancel.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +77,8 @@ def n_terms(density: Any) -> int:
 class DiagonalDensity(NamedTuple):
     """Gaussians with independent columns; φ(x) = (y, y²), y the row in internal units.
 
-    ``magnitude`` (D + 1,) bounds the terms of a sum: those of y² in every column, and the rest.
+    ``magnitude`` (D + 1,) bounds the terms of a sum: those of y² in every column, and the rest; times a factor for long sums,
+    whose errors grow like the square root of the number of terms.
     """
 
     intercepts: np.ndarray
@@ -102,7 +104,7 @@ class DiagonalDensity(NamedTuple):
             means,
             precisions,
             weights,
-            np.append(precisions.max(axis=0), squares.max()),
+            np.append(precisions.max(axis=0), squares.max()) * max(1.0, math.sqrt(means.shape[1] / 8.0)),
         )
 
 
