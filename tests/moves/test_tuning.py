@@ -52,3 +52,62 @@ def test_merges_of_texts_get_their_share_of_the_work_and_no_more():
     tally = tuner.warm_up(0, state, stream(0), lambda: False)
     assert tally[ACCEPTED] == 0
     assert 0 < tally[PROPOSED] < 0.5 * n / 100
+
+
+class Dear(hm.moves.Move):
+    """An application is more than a sweep's share of work, and changes a share of what it looks at."""
+
+    def __init__(self, work, changes):
+        self.work, self.changes, self.calls = work, changes, 0
+
+    def expected_work(self, state):
+        return self.work
+
+    def most_times(self, state):
+        return 1
+
+    def run_units(self, rng, state, begin, end, tally):
+        self.calls += 1
+        tally[WORK] += self.work
+        tally[PROPOSED] += 1000
+        tally[ACCEPTED] += round(1000 * self.changes(self.calls))
+        return end
+
+
+def tuned(changes, n_sweeps, work=2000.0, per_row=0.1):
+    """A dear move after some sweeps of warm-up: an application is ten sweeps' worth of work by default."""
+    n = 2000
+    state = make_state(np.zeros((n, 1)), hm.components.DiagonalGaussian(0, 1, 2, 1), hm.priors.Flat(), np.zeros(n, int))
+    move = Dear(work, changes)
+    tuner = Tuner([(move, Work(per_row))], state)
+    for sweep in range(n_sweeps):
+        tuner.warm_up(0, state, stream(0, sweep), lambda: False)
+    return move, tuner
+
+
+def test_a_dear_move_is_applied_in_every_sweep_while_it_changes_much():
+    move, tuner = tuned(lambda call: 0.5, 50)
+    assert move.calls == 50
+    assert tuner.frozen() == [(move, 1)]
+
+
+def test_a_dear_move_that_changes_little_is_applied_when_its_work_is_owed():
+    move, tuner = tuned(lambda call: 0.001, 200)
+    assert 200 / 10 <= move.calls <= 200 / 10 + 1
+    [(_, times)] = tuner.frozen()
+    assert abs(times - 0.1) < 0.01
+    applied = np.mean([tuner.times(0, 7, sweep) for sweep in range(4000)])
+    assert abs(applied - times) < 4.5 * np.sqrt(0.1 / 4000)
+
+
+def test_a_dear_move_that_ceases_to_change_much_becomes_rare():
+    move, _ = tuned(lambda call: 0.5 if call <= 30 else 0.001, 130)
+    assert 30 + 100 / 10 <= move.calls <= 30 + 100 / 10 + 2
+
+
+def test_a_dear_move_is_worth_more_the_more_it_changes():
+    """A tenth of what it looks at is worth a fifth of an application, a third is worth two thirds."""
+    for share, worth in ((0.1, 0.2), (1 / 3, 2 / 3), (0.9, 1.0)):
+        _, tuner = tuned(lambda call, share=share: share, 100)
+        applied = np.mean([tuner.times(0, 7, sweep) for sweep in range(4000)])
+        assert abs(applied - worth) < 0.05
