@@ -46,8 +46,13 @@ HASHED = [(hm.moves.LSHSM(2, 2), 1), (hm.moves.MinSM(1, 2), 1), (hm.moves.Hashed
 
 @pytest.mark.parametrize(
     ("component", "moves"),
-    [(COMPONENTS[0], "sdds"), (COMPONENTS[1], "split-merge"), (COMPONENTS[0], HASHED)],
-    ids=["sdds", "split-merge", "hashed"],
+    [
+        (COMPONENTS[0], "sdds"),
+        (COMPONENTS[1], "split-merge"),
+        (COMPONENTS[0], HASHED),
+        pytest.param(COMPONENTS[1], "auto", marks=pytest.mark.slow),
+    ],
+    ids=["sdds", "split-merge", "hashed", "auto"],
 )
 def test_joint_law(component, moves, seed):
     rng = np.random.default_rng([seed, 17])
