@@ -114,7 +114,7 @@ def test_constant_columns_change_nothing():
         ({"component": "gausian"}, "'component' parameter of sample must be one of 'auto', 'gaussian', 'gaussian-full'"),
         ({"component": 3}, "'component' parameter"),
         ({"prior": "crp"}, "'prior' parameter of sample must be one of 'auto', 'dirichlet-process'"),
-        ({"moves": "nuts"}, "'moves' parameter of sample must be one of 'lss', 'split-merge', 'sams'"),
+        ({"moves": "nuts"}, "'moves' parameter of sample must be one of 'auto', 'lss', 'split-merge'"),
         ({"moves": []}, "'moves' parameter"),
         ({"moves": [("sams", 1)]}, "'moves' parameter"),
         ({"moves": [(hm.moves.SAMS(), -1)]}, r"weight of SAMS\)' parameter of sample must be a number > 0. Got -1"),

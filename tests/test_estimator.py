@@ -31,7 +31,7 @@ def test_finds_clusters_in_raw_units(three_blobs):
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert adjusted_rand_score(y, model.predict(X)) == 1.0
     assert np.array_equal(model.fit_predict(X), model.labels_)
-    assert model.n_iter_ == 500
+    assert model.n_iter_ == 300
     assert model.posterior_.labels.shape == (1, 100, 60)
     np.testing.assert_allclose(model.means_[model.labels_[0]], X[y == 0].mean(axis=0), atol=60)
 

@@ -67,10 +67,14 @@ def phases(monkeypatch):
 
 @pytest.mark.parametrize("component", ["gaussian", "gaussian-full"])
 @pytest.mark.parametrize("how", ["estimator", "sample"])
-def test_rows_are_measured_once_and_hashed_once(phases, how, component):
+@pytest.mark.parametrize(
+    ("moves", "init", "expected"),
+    [("auto", "auto", ["measure", "build", "build"]), ("lss", "buckets", ["measure", "hash", "build", "build"])],
+)
+def test_rows_are_measured_once_and_hashed_once(phases, how, component, moves, init, expected):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(N, 3)) + rng.integers(0, 4, (N, 1)) * 8).view(Counted)
-    settings = {"n_draws": 1, "n_warmup": 1, "random_state": 0, "init": "auto", "n_chains": 2}
+    settings = {"n_draws": 1, "n_warmup": 1, "random_state": 0, "moves": moves, "init": init, "n_chains": 2}
     if how == "estimator":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # one draw cannot show that chains agree
@@ -78,7 +82,7 @@ def test_rows_are_measured_once_and_hashed_once(phases, how, component):
     else:
         hm.sample(X, component, **settings)
     at = phases.index("sweep")
-    assert phases[:at] == ["measure", "hash", "build", "build"]  # a state per chain
+    assert phases[:at] == expected  # a state per chain; cells are built when the first move needs them
     assert phases[at + 1] < N / 2  # nothing else goes over the rows
 
 

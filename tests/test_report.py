@@ -56,7 +56,7 @@ def test_what_it_says(sampled, page):
     assert reader.tags.count("img") == 6
     assert all(link.startswith("data:") for link in reader.links)
     assert text.index(posterior.verdict()) < text.index("Clusters", 200)
-    for what in ("height", "log joint", "HashedGibbs", "n_warmup"):
+    for what in ("height", "log joint", "ParallelGibbs", "n_warmup"):
         assert what in text
     assert page.stat().st_size < 5_000_000
 

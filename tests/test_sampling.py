@@ -60,7 +60,7 @@ def test_same_draws_for_any_number_of_threads_within_a_chain():
 
 def test_what_is_tuned_is_frozen_after_warm_up(three_blobs):
     X, _ = three_blobs
-    posterior = hm.sample(X, n_draws=20, n_warmup=20, random_state=0)
+    posterior = hm.sample(X, moves="lss", n_draws=20, n_warmup=20, random_state=0)
     for move in ("UrnMerge", "NeighbourMerge", "WithinSplit", "Gibbs"):
         assert f"{move}(" in posterior.settings["tuned_moves"][0]
     assert len(set(posterior.move_stats["Gibbs"]["proposed"][0].tolist())) == 1

@@ -22,7 +22,8 @@ def test_a_move_and_a_list_are_schedules():
 
 @pytest.mark.parametrize("moves", ["nuts", [], [hm.moves.SAMS()], {"sams": 1}, 3])
 def test_what_is_refused(moves):
-    with pytest.raises(ValueError, match=r"'moves' parameter of sample must be one of 'lss', .* or a list of \(Move, weight\)"):
+    allowed = r"one of 'auto', 'lss', .* or a list of \(Move, weight\)"
+    with pytest.raises(ValueError, match=f"'moves' parameter of sample must be {allowed}"):
         resolve_moves(moves)
 
 

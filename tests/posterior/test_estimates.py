@@ -170,7 +170,7 @@ def test_summary_and_moves():
     assert frame.loc["log_joint", "rhat"] == pytest.approx(posterior.rhat()["log_joint"])
     moves = posterior.moves()
     assert {"µs_per_proposal", "accepted_per_second"} <= set(moves.columns)
-    assert moves.loc["HashedGibbs", "proposed"] == posterior.move_stats["HashedGibbs"]["proposed"].sum()
+    assert moves.loc["ParallelGibbs", "proposed"] == posterior.move_stats["ParallelGibbs"]["proposed"].sum()
 
 
 def test_verdicts():

@@ -293,6 +293,8 @@ class Component(Declared, ABC):
     starts_from_sample: ClassVar[bool] = True
     #: For how many sweeps of warm-up learned hyperparameters keep their starting values.
     sweeps_held: ClassVar[int] = 0
+    #: The same, for chains that start from one cluster.
+    sweeps_held_from_one: ClassVar[int] = 0
 
     # ---- data and model ----
 

@@ -63,6 +63,8 @@ def _parallel() -> Schedule:
         (ParallelGibbs(candidates=32), 1),
         (UrnMerge(family=_NEAR, refresh=50, start="cluster"), Work(0.1)),
         (UrnMerge(family=_NEAR, refresh=50), Work(0.02)),
+        (WithinSplit(), Work(0.1)),
+        (WithinSplit(launch="nearest"), Work(0.1)),
         (Gibbs(n_points=1), Work(0.04)),
     ]
 

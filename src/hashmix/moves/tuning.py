@@ -73,17 +73,16 @@ class Tuner:
         self.is_work = [isinstance(weight, Work) for _, weight in schedule]
         self._shared = [m for m, (_, weight) in enumerate(schedule) if isinstance(weight, Work) and weight.shared]
         self._amounts = np.array([weight.predictives if isinstance(weight, Work) else 0.0 for _, weight in schedule])
-        self._times = np.array(
-            [
-                min(self._amounts[m] * self.n / move.expected_work(state), move.most_times(state))
-                if self.is_work[m]
-                else weight
-                for m, (move, weight) in enumerate(schedule)
-            ],
-            dtype=float,
-        )
+        self._times = np.array([self._first_times(m, state) for m in range(len(schedule))])
         self._gains, self._spent, self._owed = np.zeros((3, len(schedule)))
         self._changing = np.ones(len(schedule))
+
+    def _first_times(self, m: int, state: State) -> float:
+        """Applications per sweep as long as nothing is known; those of a dear move as if it changed everything."""
+        move, weight = self.schedule[m]
+        if not isinstance(weight, Work):
+            return weight
+        return min(max(1.0, weight.predictives * self.n / move.expected_work(state)), move.most_times(state))
 
     def times(self, m: int, key: int, sweep: int) -> int:
         """How often to apply move m after warm-up: the whole part, and once more with the probability of the rest."""

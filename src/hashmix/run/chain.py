@@ -86,7 +86,9 @@ class Chain:
         self.sweeps = 0
         self.draws = 0
         self.names = move_names(schedule)
-        self.held = min(state.component.sweeps_held, settings.n_warmup // 2)
+        component = state.component
+        held = max(component.sweeps_held, component.sweeps_held_from_one if state.n_clusters == 1 else 0)
+        self.held = min(held, settings.n_warmup // 2)
         self.tuner = Tuner(schedule, state)
         self.since_draw = np.zeros((len(schedule), len(FIELDS) + 1))  # tallies and seconds
         self.seen = state.n_clusters, state.log_joint()  # for those who watch while the state is being changed
@@ -163,6 +165,7 @@ class Chain:
             "labels": self.state.labels(),
             "concentration": np.array(self.state.concentration),
             "sweeps": np.array(self.sweeps),
+            "held": np.array(self.held),
             "draws": np.array(self.draws),
             "tuner": self.tuner.snapshot(),
             "since_draw": self.since_draw.copy(),
@@ -178,7 +181,7 @@ class Chain:
         n_leaves = sum(1 for _ in leaves(self.state.model))
         model = _with_leaves(self.state.model, iter([kept[f"model_{k}"] for k in range(n_leaves)]))
         self.state.restore(kept["labels"], float(kept["concentration"]), model)
-        self.sweeps, self.draws = int(kept["sweeps"]), int(kept["draws"])
+        self.sweeps, self.draws, self.held = int(kept["sweeps"]), int(kept["draws"]), int(kept["held"])
         self.tuner.restore(kept["tuner"])
         self.since_draw[:] = kept["since_draw"]
         self.begin -= float(kept["seconds"])

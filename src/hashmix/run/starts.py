@@ -33,8 +33,8 @@ _SWEEPS = 30
 _ROWS_FOR_MANY_CLUSTERS = 200_000
 
 
-#: Components that move with parameters drawn: up to this many rows, a chain starts from one cluster. Of more rows, one in
-#: SAMPLED_OF_MANY is clustered first, in some sweeps.
+#: Components that move with parameters drawn: beyond _FEW_ROWS and up to this many rows, a chain starts from one cluster. Of
+#: more rows, one in SAMPLED_OF_MANY is clustered first, in some sweeps.
 _ROWS_FROM_ONE, _SAMPLED_OF_MANY, _SWEEPS_OF_MANY = 200_000, 32, 20
 
 
@@ -84,7 +84,7 @@ def _start_labels(start: Any, target: Target, key: int, tables: ChainTables) -> 
     if not isinstance(start, str):
         return start
     n = target.rows.n_rows
-    if start == "auto" and target.component.moves_with_parameters:
+    if start == "auto" and target.component.moves_with_parameters and n > _FEW_ROWS:
         return np.zeros(n, np.int32) if n <= _ROWS_FROM_ONE else _labels_from_sample(target, key, tables.n_jobs)
     if start in ("auto", "buckets"):
         return _hashed_labels(target, key, tables)

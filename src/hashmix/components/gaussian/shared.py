@@ -48,6 +48,8 @@ class GaussianComponent(Component):
     draws_parameters = True
     moves_with_parameters = True
     drops_constant_columns = True
+    # The scale of one cluster is that of the data. Learned at once, it would make splits look hopeless.
+    sweeps_held_from_one = 15
 
     learn: bool
     #: Name of the hyperparameter that scales a cluster's variances.

@@ -36,6 +36,8 @@ _TASK = 8192
 _FAR = 30.0
 #: Largest error of a log density, in nats, that float32 may leave; else the densities that matter are computed in float64.
 _PRECISION = 0.005
+#: A bound of the error so large that a sum may overflow float32.
+_OVERFLOW = 1e24
 #: If less than one row in so many moved, statistics are updated instead of being collected again.
 _FEW = 20
 #: Rows of a cell that choose its candidates, and candidates that are drawn at random.
@@ -289,42 +291,49 @@ def _n_before(ranks, rank):
 
 
 @hot_helper
-def _choose(seed, offer, data, i, columns, intercepts, logits, m, room):
-    """Draw one of the first m columns for row i."""
+def _choose(seed, offer, data, i, own, columns, intercepts, logits, m, room):
+    """Draw one of the first m columns for row i; its ``own`` if no density is a positive number."""
     near, weights, tops = room.near, room.weights, room.tops
-    top = _shifted_top(logits, intercepts, tops, m)
-    error = rounding(offer.density, data, i)
-    limit = np.float32(top - (_FAR + 2.0 * error))
-    found = 0
-    for stretch in range(m // _STRETCH + 1):
-        if tops[stretch] > limit:
-            for c in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, m)):
-                if logits[c] > limit:
-                    near[found] = c
-                    found += 1
+    error, top, found = rounding(offer.density, data, i), np.float32(0.0), 0
+    if error < _OVERFLOW:
+        top = _shifted_top(logits, intercepts, tops, m)
+        limit = np.float32(top - (_FAR + 2.0 * error))
+        for stretch in range(m // _STRETCH + 1):
+            if tops[stretch] > limit:
+                for c in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, m)):
+                    if logits[c] > limit:
+                        near[found] = c
+                        found += 1
+    else:
+        for c in range(m):
+            near[c] = c
+        found = m
     if found == 1:
-        return near[0]
-    if error > _PRECISION:
+        return np.int64(near[0])
+    if error <= _PRECISION:
+        for k in range(found):
+            weights[k] = logits[near[k]] - top
+    else:
         best = -math.inf
         for k in range(found):
             column = columns[near[k]]
             weights[k] = log_density(offer.density, data, i, column) + offer.log_weights[column]
-            best = max(best, weights[k])
+            best = max(best, weights[k]) if weights[k] == weights[k] else best
         for k in range(found):
-            weights[k] -= best
-    else:
-        for k in range(found):
-            weights[k] = logits[near[k]] - top
+            weights[k] = weights[k] - best if best > -math.inf else -math.inf
     total = 0.0
     for k in range(found):
-        weights[k] = math.exp(weights[k])
+        weights[k] = math.exp(weights[k]) if weights[k] > -_FAR - 2.0 * _PRECISION else 0.0
         total += weights[k]
     left = uniform_at(address(seed, _DRAW, i), 0) * total
+    chosen = own
     for k in range(found):
-        left -= weights[k]
-        if left < 0.0:
-            return near[k]
-    return near[found - 1]
+        if weights[k] > 0.0:
+            chosen = np.int64(near[k])
+            left -= weights[k]
+            if left < 0.0:
+                break
+    return chosen
 
 
 @helper
@@ -344,7 +353,7 @@ def _choose_rows(seed, offer, data, rows, begin, end, columns, own_columns, weig
             if rank == ranks[own]:
                 continue  # a leader
             m = _n_before(ranks, rank)
-            chosen = _choose(seed, offer, data, i, columns, intercepts, logits[r], m, room)
+            chosen = _choose(seed, offer, data, i, np.int64(own), columns, intercepts, logits[r], m, room)
             if chosen != own:
                 labels[i] = offer.slots[columns[chosen]]
                 moved += 1
@@ -383,6 +392,9 @@ def _pick_candidates(seed, offer, data, order, begin, end, cell, n_candidates, r
         if scores[c] >= least and found < n_candidates:
             columns[found] = c
             found += 1
+    if found < n_candidates:  # densities that are no numbers: any columns will do
+        for c in range(n_candidates):
+            columns[c] = c
     return columns
 
 
