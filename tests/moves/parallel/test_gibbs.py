@@ -264,8 +264,8 @@ ALL = [(component, prior) for component in EVERY for prior in PRIORS]
 
 
 def cases(some):
-    """Some cases with few draws, and all with many behind the slow marker."""
-    few = [pytest.param(*case, 4000, id="-".join(map(name, case))) for case in some]
+    """Some cases with few draws (fewer of counts, which are slower), and all with many behind the slow marker."""
+    few = [pytest.param(*case, 2500 if case[0] in COMPONENTS else 1000, id="-".join(map(name, case))) for case in some]
     many = [pytest.param(*case, 200_000, id="-".join(map(name, case)) + "-many", marks=pytest.mark.slow) for case in ALL]
     return few + many
 
@@ -416,12 +416,12 @@ CHECK = """
 from tests.moves.parallel.test_gibbs import *
 from tests.moves.parallel.test_split_merge import ParallelSplitMerge
 module.CellFamily = lambda: CellFamily(3)
-print(largest_z([{move}], ROWS, DIAGONAL, PITMAN_YOR, 60_000, n_clusters={n_clusters})[0])
+print(largest_z([{move}], ROWS, DIAGONAL, PITMAN_YOR, 200_000, n_clusters={n_clusters})[0])
 """
 
 
-def z_of_fault(folder, file, changes, move, n_clusters=None):
-    """The largest |z| of a long chain of a broken copy of the package, or infinity if the chain breaks."""
+def run_broken(folder, file, changes, *command):
+    """Run Python on a broken copy of the package."""
     package = folder / "hashmix"
     shutil.copytree(Path(hm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     source = (package / file).read_text()
@@ -430,8 +430,12 @@ def z_of_fault(folder, file, changes, move, n_clusters=None):
         source = source.replace(right, wrong)
     (package / file).write_text(source)
     environment = {**os.environ, "PYTHONPATH": str(folder), "HASHMIX_CACHE": "0"}
-    command = [sys.executable, "-c", CHECK.format(move=move, n_clusters=n_clusters)]
-    ran = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def z_of_fault(folder, file, changes, move, n_clusters=None):
+    """The largest |z| of a long chain of a broken copy of the package, or infinity if the chain breaks."""
+    ran = run_broken(folder, file, changes, "-c", CHECK.format(move=move, n_clusters=n_clusters))
     z = float(ran.stdout) if ran.returncode == 0 else np.inf
     print(f"z = {z:.1f}", ran.stderr[-300:])
     return z

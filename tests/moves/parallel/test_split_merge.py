@@ -29,6 +29,7 @@ from tests.moves.parallel.test_gibbs import (
     data_for,
     largest_z,
     many_rows,
+    run_broken,
     uniform,
     z_of_fault,
 )
@@ -194,18 +195,15 @@ def nowhere():
 
 
 def test_the_law_of_anchors_within_clusters():
-    """u and v together, and on two sides: as often as the ratio says."""
-    n_draws, states = 60_000, {}
-    for labels in ((0, 0, 0, 0, 1), (0, 1, 1, 0, 2)):
+    """A pair of two rows of one cluster, and of two clusters: as often as the ratio says."""
+    n_draws, expected = 60_000, []
+    for labels, u_and_v, p in (((0, 0, 0, 0, 1), {0}, 0.9 / 5 / 3), ((0, 1, 1, 0, 2), {0, 1}, 0.1 / 5 / 5)):
         partition = make_state(data_for(DIAGONAL, 5), DIAGONAL, DP, labels).partition
-        states[labels] = sum(
-            found.shape[1] == 1 and (found[0, 0], found[1, 0]) == (0, 1)
-            for found, _ in (module._disjoint_pairs(np.uint64(s), 1, True, *nowhere(), partition) for s in range(n_draws))
-        )
-    together, apart = states.values()
-    expected = 0.9 / 5 / 3, 0.1 / 5 / 5
-    for found, p in zip((together, apart), expected, strict=True):
-        assert abs(found - n_draws * p) < 4.5 * np.sqrt(n_draws * p)
+        drawn = (module._disjoint_pairs(np.uint64(s), 1, True, *nowhere(), partition)[0] for s in range(n_draws))
+        found = sum(pair.shape[1] == 1 and {pair[2, 0], pair[3, 0]} == u_and_v for pair in drawn)
+        n_pairs = 4 * 3 if len(u_and_v) == 1 else 2 * 2 * 2
+        assert abs(found - n_draws * n_pairs * p) < 4.5 * np.sqrt(n_draws * n_pairs * p)
+        expected.append(p)
     ratio = ParallelSplitMerge("within")._log_anchors(5, np.array([4]))[0]
     assert abs(ratio - np.log(expected[1] / expected[0])) < 1e-12
     assert ParallelSplitMerge("uniform")._log_anchors(5, np.array([4]))[0] == 0.0
@@ -338,8 +336,6 @@ FAULTS = {
         0,
     ),
     "the recorded pass of a merge is not forced": ({"else ~pairs.is_split": "else pairs.is_split & False"}, "uniform", 0),
-    "K does not follow acceptances": ({"k += 1 if split[b] else -1": "k += 0"}, "uniform", 0),
-    "a merge on a coin for splits splits": ({"if u == v or (merges and of_u == of_v):": "if u == v:"}, "within", 1),
     "nothing": ({"import math": "import math"}, "uniform", 0),
     "nothing, within": ({"import math": "import math"}, "within", 1),
 }
@@ -351,3 +347,22 @@ def test_fault_is_caught(fault, tmp_path):
     changes, anchors, n_passes = FAULTS[fault]
     z = z_of_fault(tmp_path, FILE, changes, f"ParallelSplitMerge({anchors!r}, {n_passes})")
     assert (z < LIMIT) if fault.startswith("nothing") else (z > 8.0), z
+
+
+#: Faults too small for a chain of five rows, and the test that sees them.
+SMALL_FAULTS = {
+    "K does not follow acceptances": ({"k += 1 if split[b] else -1": "k += 0"}, "test_ratios_are_those_of_the_joint_law"),
+    "a coin for a merge splits": (
+        {"if u == v or (merges and of_u == of_v):": "if u == v:"},
+        "test_the_law_of_anchors_within_clusters",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", SMALL_FAULTS)
+def test_small_fault_is_caught(fault, tmp_path):
+    changes, test = SMALL_FAULTS[fault]
+    ran = run_broken(tmp_path, FILE, changes, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}", "-k", test)
+    assert ran.returncode == pytest.ExitCode.TESTS_FAILED, ran.stdout
+    assert "Error" not in ran.stdout.replace("AssertionError", ""), ran.stdout
