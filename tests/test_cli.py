@@ -46,7 +46,7 @@ def test_fit(table, capsys, tmp_path):
 
 
 def test_report(table, capsys, tmp_path):
-    assert main(["fit", "blobs.csv", "--draws", "30", "--warmup", "40", "--out", "run"]) == 0
+    assert main(["fit", "blobs.csv", "--draws", "150", "--warmup", "40", "--out", "run"]) == 0
     (tmp_path / "run" / "report.html").unlink()
     assert main(["report", "run"]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

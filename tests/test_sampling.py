@@ -152,14 +152,14 @@ def test_bad_starts(init, three_blobs):
 
 def test_max_seconds_returns_what_there_is(three_blobs):
     X, _ = three_blobs
-    hm.sample(X, n_draws=1)  # compiled
+    hm.sample(X, moves="lss", n_draws=1)  # compiled
     with pytest.warns(UserWarning, match=r"Out of time \(max_seconds\): \d+ of 1000000 draws in 2 of 2 chains"):
-        posterior = hm.sample(X, n_draws=1_000_000, n_chains=2, max_seconds=1.0, random_state=0)
+        posterior = hm.sample(X, moves="lss", n_draws=1_000_000, n_chains=2, max_seconds=1.0, random_state=0)
     assert posterior.n_chains == 2
     assert 1 <= posterior.n_draws < 1_000_000
     assert (posterior.n_clusters > 0).all()
     assert (posterior.labels.max(axis=2) + 1 == posterior.n_clusters).all()
-    whole = hm.sample(X, n_draws=posterior.n_draws, n_chains=2, random_state=0)
+    whole = hm.sample(X, moves="lss", n_draws=posterior.n_draws, n_chains=2, random_state=0)
     assert np.array_equal(whole.labels, posterior.labels)
 
 

@@ -18,6 +18,7 @@ from hashmix.core.compiling import implements
 from hashmix.core.rng import bernoulli, categorical, height, integer
 from hashmix.core.validation import bad_parameter
 from hashmix.moves.contract import Move
+from hashmix.moves.parallel.regions import begin_row
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.priors.contract import PartitionPrior, log_prior
@@ -92,6 +93,11 @@ def _height(rng, values, m, top):
     below = levels[chosen - 1] if chosen > 0 else 0.0
     rng.probabilities[at] = (levels[chosen] - below) / top
     return levels[chosen]
+
+
+@implements(begin_row, Script)
+def _begin_row(rng, seed, i):
+    pass  # a script goes on; only a stream starts again at every row
 
 
 def paths(run: Callable[[Script], Any]) -> Iterator[tuple[float, Any]]:

@@ -132,7 +132,7 @@ class Tuner:
     def frozen(self) -> Schedule:
         """The schedule with numbers of applications in place of work."""
         return [
-            (move, (round(self._times[m]) or float(self._times[m])) if self.is_work[m] else weight)
+            (move, (round(self._times[m]) if self._times[m] >= 1.0 else float(self._times[m])) if self.is_work[m] else weight)
             for m, (move, weight) in enumerate(self.schedule)
         ]
 

@@ -14,17 +14,16 @@ from scipy.sparse import csr_matrix
 
 import hashmix as hm
 from hashmix.components.counts.word_slots import WordSlots
-from hashmix.core.compiling import implements
 from hashmix.core.rng import stream
 from hashmix.core.threads import Threads
 from hashmix.moves.parallel import regions as module
-from hashmix.moves.parallel.regions import STRAY, RegionGibbs, begin_row, find_regions, scan_region
+from hashmix.moves.parallel.regions import STRAY, RegionGibbs, find_regions, scan_region
 from hashmix.moves.parallel.regions_colours import colour_rows
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK, new_tally
 from hashmix.partition.members import MOVED, regroup
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
-from hashmix.testing import Script, exact_posterior, partitions
+from hashmix.testing import exact_posterior, partitions
 from tests.shared import COMPONENTS, DIAGONAL, PRIORS, make_state, name
 from tests.truth.test_counts import BERNOULLI, COUNTS, MULTINOMIAL, POISSON
 
@@ -67,11 +66,6 @@ class GivenSeed(RegionGibbs):
             scan_region(rng, found.scan, state.arrays, state.target, rows, clusters, 0, tally)
         regroup(state.partition, state.threads)
         return end
-
-
-@implements(begin_row, Script)
-def _begin_row(rng, seed, i):
-    pass
 
 
 # ---- given ranks and colours, the scan is exact ----------------------------------------------------------------------------
