@@ -33,6 +33,7 @@ __all__ = [
     "chain_keys",
     "height",
     "integer",
+    "log_gammas",
     "mix",
     "numpy_generator",
     "shuffle",
@@ -212,3 +213,16 @@ def shuffle(rng, values, n):
     for i in range(n - 1, 0, -1):
         j = integer(rng, i + 1)
         values[i], values[j] = values[j], values[i]
+
+
+def log_gammas(shapes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Logarithms of gamma variables; finite, even if one is too small for a float.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.core.rng import log_gammas
+    >>> log_gammas(np.array([1e-9, 5.0]), np.random.default_rng(0)).shape
+    (2,)
+    """
+    return np.log(np.maximum(generator.standard_gamma(shapes), np.finfo(np.float64).tiny))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
 
 from hashmix.core.declared import Declared
+from hashmix.core.threads import Threads
 from hashmix.core.validation import bad_parameter, check_integer, check_n_jobs
 from hashmix.data.rows import Rows
 
@@ -40,12 +40,7 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | N
     >>> in_threads(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """
-    workers = check_n_jobs("hashing", n_jobs)
-    tasks = list(tasks)
-    if workers == 1 or len(tasks) == 1:
-        return [work(task) for task in tasks]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, tasks))
+    return Threads(check_n_jobs("hashing", n_jobs)).map(work, tasks)
 
 
 def check_bits(owner: str, n_bits: Any) -> int:

@@ -22,7 +22,9 @@ __all__ = [
     "bucket_mate",
     "filled_bucket",
     "n_others",
+    "row_of_window",
     "turned",
+    "window_of_mates",
 ]
 
 
@@ -132,6 +134,25 @@ def n_others(tables, bucket, opposite, but):
 def turned(tables, bucket, opposite):
     """The bucket itself, or its opposite."""
     return tables.opposites[bucket] if opposite and bucket >= 0 else bucket
+
+
+@inlined
+def window_of_mates(rng, tables, i, n_mates):
+    """Rows of row i's bucket in a random table, starting at a random place: begin and size of the bucket, start and length.
+
+    The window has one row more than ``n_mates`` if the bucket does, since row i may be one of them.
+    """
+    bucket = tables.buckets[i, integer(rng, tables.buckets.shape[1])]
+    begin, size = tables.begins[bucket], tables.begins[bucket + 1] - tables.begins[bucket]
+    length = min(size, n_mates + 1)
+    start = integer(rng, size) if length < size else 0
+    return begin, size, start, length
+
+
+@inlined
+def row_of_window(tables, begin, size, place):
+    """The row at a place of a bucket, counted around its end."""
+    return tables.order[begin + (place if place < size else place - size)]
 
 
 @helper

@@ -9,7 +9,16 @@ from hashmix.core.compiling import helper, hot_helper
 from hashmix.partition.members import close_cluster, move_row, open_cluster, spare
 from hashmix.priors.contract import log_join_weight, log_new_weight
 
-__all__ = ["keep_spare_empty", "log_weight", "normalise", "reassign"]
+__all__ = ["contains", "keep_spare_empty", "log_weight", "normalise", "reassign"]
+
+
+@helper
+def contains(found, k, slot):
+    """Whether a slot is among the first k found."""
+    known = False
+    for c in range(k):
+        known = known or found[c] == slot
+    return known
 
 
 @helper

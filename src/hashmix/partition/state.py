@@ -6,12 +6,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.components.contract import DenseSlots, check_component, clear, collect, derive, is_full, load, log_marginal
+from hashmix.components.contract import (
+    DenseSlots,
+    add,
+    check_component,
+    clear,
+    collect,
+    derive,
+    is_full,
+    load,
+    log_marginal,
+    remove,
+)
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.threads import Threads
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.partition.collecting import collect_statistics, derive_all
-from hashmix.partition.members import MOVED, N_CLUSTERS, N_FREE, Partition, canonical_labels, empty_partition, fill, grown
+from hashmix.partition.members import (
+    MOVED,
+    N_CLUSTERS,
+    N_FREE,
+    Partition,
+    canonical_labels,
+    empty_partition,
+    fill,
+    grown,
+    move_row,
+)
 from hashmix.partition.target import Target, TargetArrays
 from hashmix.priors.contract import log_prior
 
@@ -72,6 +93,21 @@ def _refill(partition, slots, model, data, begin):
             return i
         collect(model, slots, partition.labels[i], load(model, slots, data, i))
     return len(partition.labels)
+
+
+@kernel
+def _move_rows(partition, slots, model, data, rows, into, begin):
+    """Move rows begin, begin + 1, … of a list; return where it stopped, before the last if slots were full."""
+    partition, slots, model, data = borrowed(partition), borrowed(slots), borrowed(model), borrowed(data)
+    rows, into = borrowed(rows), borrowed(into)
+    for at in range(begin, len(rows)):
+        if is_full(model, slots):
+            return at
+        row = load(model, slots, data, rows[at])
+        remove(model, slots, partition.labels[rows[at]], row)
+        add(model, slots, into[at], row)
+        move_row(partition, rows[at], into[at])
+    return len(rows)
 
 
 class State:
@@ -224,6 +260,13 @@ class State:
         if concentration != self.concentration:
             self.concentration = concentration
             self._set_prior()
+
+    def move_rows(self, rows: np.ndarray, into: np.ndarray) -> None:
+        """Move rows, with their statistics, into other open slots; the caller closes clusters that are left empty."""
+        done = -1
+        while done < len(rows):
+            self.ensure_spare()
+            done = _move_rows(self.partition, self.slots, self.model, self.rows.arrays, rows, into, max(0, done))
 
     def ensure_spare(self) -> None:
         """Grow the arrays if a proposal might not find free slots, or a cluster the memory it needs."""

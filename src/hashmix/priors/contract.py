@@ -24,6 +24,7 @@ __all__ = [
     "log_new_weight",
     "log_prior",
     "log_size_weight",
+    "log_sizes_ratios",
     "log_split_ratio",
 ]
 
@@ -101,6 +102,22 @@ def log_split_ratio(prior, n_clusters, a, b):
     """Log p(ρ′) − log p(ρ) when one of ``n_clusters`` clusters is split into sizes a and b."""
     sizes = log_size_weight(prior, a) + log_size_weight(prior, b) - log_size_weight(prior, a + b)
     return prior.log_v[n_clusters + 1] - prior.log_v[n_clusters] + sizes
+
+
+def log_sizes_ratios(prior: PriorWeights, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Log W(a) W(b) / W(a + b) of arrays of sizes: what the sizes contribute when clusters of a + b rows are split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.priors import DirichletProcess
+    >>> from hashmix.priors.contract import log_sizes_ratios
+    >>> log_sizes_ratios(DirichletProcess(1.0).weights(2, 2, 1.0), np.array([1]), np.array([1]))
+    array([0.])
+    """
+    if prior.flat:
+        return np.zeros(len(a))
+    return gammaln(a + prior.shift) + gammaln(b + prior.shift) - gammaln(a + b + prior.shift)
 
 
 def log_prior(prior: PriorWeights, sizes: np.ndarray) -> float:

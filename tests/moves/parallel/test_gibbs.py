@@ -367,20 +367,17 @@ def test_bad_input():
 # ---- faults ----------------------------------------------------------------------------------------------------------------
 
 ROOT = Path(__file__).parent.parent.parent.parent
-GIBBS = "moves/parallel/gibbs.py"
 #: Moves that keep the number of clusters, and that number: errors are larger with no other move to help.
 ALL_ROWS, SOME_CLUSTERS = ("ParallelGibbs()", 2), ("ParallelGibbs(candidates=2)", 3)
 PICK = "_pick_candidates(seed, offer, data, order, begin, end, cell, n_candidates, room"
 FAULTS = {
-    "no leaders": (GIBBS, {"if rank == ranks[own]:": "if False:", "m = _n_before(ranks, rank)": "m = len(columns)"}, *ALL_ROWS),
-    "a leader moves": (GIBBS, {"if rank == ranks[own]:": "if rank == ranks[own] and own == 0:"}, *ALL_ROWS),
+    "no leaders": ({"if rank == ranks[own]:": "if False:", "m = _n_before(ranks, rank)": "m = len(columns)"}, *ALL_ROWS),
+    "a leader moves": ({"if rank == ranks[own]:": "if rank == ranks[own] and own == 0:"}, *ALL_ROWS),
     "a row joins a cluster whose leader ranks after it": (
-        GIBBS,
         {"m = _n_before(ranks, rank)": "m = len(columns)"},
         *ALL_ROWS,
     ),
     "ranks are drawn again if the largest cluster does not lead": (
-        GIBBS,
         {
             "leaders = find_leaders(seed, state.partition)": "leaders = find_leaders(seed, state.partition)\n"
             "        while state.partition.sizes[leaders.order[0]] < state.sizes.max():\n"
@@ -389,10 +386,9 @@ FAULTS = {
         },
         *ALL_ROWS,
     ),
-    "w has the wrong shape": (GIBBS, {"_log_gammas(sizes + prior.shift,": "_log_gammas(sizes,"}, *ALL_ROWS),
-    "w is left out": (GIBBS, {"np.zeros(len(sizes)) if prior.flat else": "np.zeros(len(sizes)) if True else"}, *ALL_ROWS),
+    "w has the wrong shape": ({"log_gammas(sizes + prior.shift,": "log_gammas(sizes,"}, *ALL_ROWS),
+    "w is left out": ({"np.zeros(len(sizes)) if prior.flat else": "np.zeros(len(sizes)) if True else"}, *ALL_ROWS),
     "a row in no candidate joins one": (
-        GIBBS,
         {
             "continue  # its cluster is no candidate": "own = -1",
             "if rank == ranks[own]:": "if rank == offer.ranks[offer.columns[labels[i]]] or _n_before(ranks, rank) == 0:",
@@ -400,7 +396,6 @@ FAULTS = {
         *SOME_CLUSTERS,
     ),
     "clusters of two rows of a cell are candidates": (
-        GIBBS,
         {
             f"def {PICK}, scores):": f"def {PICK}, scores, labels):",
             f"columns = {PICK}, scores)": f"columns = {PICK}, scores, labels)",
@@ -409,8 +404,8 @@ FAULTS = {
         },
         *SOME_CLUSTERS,
     ),
-    "nothing": (GIBBS, {"import math": "import math"}, *ALL_ROWS),
-    "nothing, with candidates": (GIBBS, {"import math": "import math"}, *SOME_CLUSTERS),
+    "nothing": ({}, *ALL_ROWS),
+    "nothing, with candidates": ({}, *SOME_CLUSTERS),
 }
 CHECK = """
 from tests.moves.parallel.test_gibbs import *
@@ -420,22 +415,23 @@ print(largest_z([{move}], ROWS, DIAGONAL, PITMAN_YOR, 200_000, n_clusters={n_clu
 """
 
 
-def run_broken(folder, file, changes, *command):
-    """Run Python on a broken copy of the package."""
+def run_broken(folder, changes, *command):
+    """Run Python on a broken copy of the package: each string is in one file of the parallel moves."""
     package = folder / "hashmix"
     shutil.copytree(Path(hm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    source = (package / file).read_text()
+    files = sorted((package / "moves/parallel").glob("*.py"))
     for right, wrong in changes.items():
+        (file,) = (file for file in files if right in file.read_text())
+        source = file.read_text()
         assert source.count(right) == 1, right
-        source = source.replace(right, wrong)
-    (package / file).write_text(source)
+        file.write_text(source.replace(right, wrong))
     environment = {**os.environ, "PYTHONPATH": str(folder), "HASHMIX_CACHE": "0"}
     return subprocess.run([sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def z_of_fault(folder, file, changes, move, n_clusters=None):
+def z_of_fault(folder, changes, move, n_clusters=None):
     """The largest |z| of a long chain of a broken copy of the package, or infinity if the chain breaks."""
-    ran = run_broken(folder, file, changes, "-c", CHECK.format(move=move, n_clusters=n_clusters))
+    ran = run_broken(folder, changes, "-c", CHECK.format(move=move, n_clusters=n_clusters))
     z = float(ran.stdout) if ran.returncode == 0 else np.inf
     print(f"z = {z:.1f}", ran.stderr[-300:])
     return z

@@ -11,10 +11,12 @@ from hashmix.core.rng import numpy_generator, stream
 from hashmix.core.threads import one_blas_thread
 from hashmix.moves import resolve_moves
 from hashmix.moves.parallel import split_merge as module
-from hashmix.moves.parallel.split_merge import Pairs, ParallelSplitMerge
+from hashmix.moves.parallel.pairs import Pairs, disjoint_pairs
+from hashmix.moves.parallel.split_merge import ParallelSplitMerge
 from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED, new_tally
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
+from hashmix.priors.contract import log_sizes_ratios
 from tests.components.test_densities import draw
 from tests.moves.parallel.test_gibbs import (
     DP,
@@ -181,7 +183,7 @@ def test_no_merge_with_hope_is_left_out(prior):
         for b in (1, 3):
             for k in range(2, state.n_clusters + 2):
                 together = log_anchors(state.n_rows, sizes[b : b + 1].sum(axis=1))[0]
-                sizes_ratio = module._log_sizes_ratio(state, sizes[b : b + 1, 0], sizes[b : b + 1, 1])[0]
+                sizes_ratio = log_sizes_ratios(state.target.prior, sizes[b : b + 1, 0], sizes[b : b + 1, 1])[0]
                 log_ratio = gains[b] - sizes_ratio - (log_v[k] - log_v[k - 1]) - together
                 tried = pairs._replace(log_uniform=np.full(4, log_ratio - 1e-9))
                 assert b in np.flatnonzero(np.isin(u, module._without_hopeless_merges(state, tried, log_anchors)[0].u))
@@ -199,7 +201,7 @@ def test_the_law_of_anchors_within_clusters():
     n_draws, expected = 60_000, []
     for labels, u_and_v, p in (((0, 0, 0, 0, 1), {0}, 0.9 / 5 / 3), ((0, 1, 1, 0, 2), {0, 1}, 0.1 / 5 / 5)):
         partition = make_state(data_for(DIAGONAL, 5), DIAGONAL, DP, labels).partition
-        drawn = (module._disjoint_pairs(np.uint64(s), 1, True, *nowhere(), partition)[0] for s in range(n_draws))
+        drawn = (disjoint_pairs(np.uint64(s), 1, True, *nowhere(), partition)[0] for s in range(n_draws))
         found = sum(pair.shape[1] == 1 and {pair[2, 0], pair[3, 0]} == u_and_v for pair in drawn)
         n_pairs = 4 * 3 if len(u_and_v) == 1 else 2 * 2 * 2
         assert abs(found - n_draws * n_pairs * p) < 4.5 * np.sqrt(n_draws * n_pairs * p)
@@ -321,7 +323,6 @@ def test_bad_input():
 
 # ---- faults ----------------------------------------------------------------------------------------------------------------
 
-FILE = "moves/parallel/split_merge.py"
 FAULTS = {
     "conflicting pairs are kept": ({"if touched[of_u]:": "if False:", "if touched[of_v] or (": "if ("}, "uniform", 1),
     "a pair is dropped by its outcome": (
@@ -336,8 +337,8 @@ FAULTS = {
         0,
     ),
     "the recorded pass of a merge is not forced": ({"else ~pairs.is_split": "else pairs.is_split & False"}, "uniform", 0),
-    "nothing": ({"import math": "import math"}, "uniform", 0),
-    "nothing, within": ({"import math": "import math"}, "within", 1),
+    "nothing": ({}, "uniform", 0),
+    "nothing, within": ({}, "within", 1),
 }
 
 
@@ -345,7 +346,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_caught(fault, tmp_path):
     changes, anchors, n_passes = FAULTS[fault]
-    z = z_of_fault(tmp_path, FILE, changes, f"ParallelSplitMerge({anchors!r}, {n_passes})")
+    z = z_of_fault(tmp_path, changes, f"ParallelSplitMerge({anchors!r}, {n_passes})")
     assert (z < LIMIT) if fault.startswith("nothing") else (z > 8.0), z
 
 
@@ -363,6 +364,6 @@ SMALL_FAULTS = {
 @pytest.mark.parametrize("fault", SMALL_FAULTS)
 def test_small_fault_is_caught(fault, tmp_path):
     changes, test = SMALL_FAULTS[fault]
-    ran = run_broken(tmp_path, FILE, changes, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}", "-k", test)
+    ran = run_broken(tmp_path, changes, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}", "-k", test)
     assert ran.returncode == pytest.ExitCode.TESTS_FAILED, ran.stdout
     assert "Error" not in ran.stdout.replace("AssertionError", ""), ran.stdout

@@ -10,8 +10,8 @@ from hashmix.core.compiling import helper, implements
 from hashmix.core.rng import bernoulli, categorical, integer
 from hashmix.core.validation import check_integer
 from hashmix.hashing import HashFamily
-from hashmix.hashing.tables import TableArrays
-from hashmix.moves.conditional import keep_spare_empty, log_weight, normalise, reassign
+from hashmix.hashing.tables import TableArrays, row_of_window, window_of_mates
+from hashmix.moves.conditional import contains, keep_spare_empty, log_weight, normalise, reassign
 from hashmix.moves.contract import Update
 from hashmix.moves.driver import accept, prepare, update
 from hashmix.moves.hashed.tables import HashedMove
@@ -35,37 +35,21 @@ class MatesConditional(NamedTuple):
 
 
 @helper
-def _contains(found, k, slot):
-    known = False
-    for c in range(k):
-        known = known or found[c] == slot
-    return known
-
-
-@helper
 def _clusters_of_mates(rng, law, labels, i, found):
     """List the clusters of some of row i's mates in a random table, without repeats; return how many.
 
     The mates are ``n_mates`` rows of the bucket, starting at a random place: a choice that no label enters. Row i is not
     its own mate.
     """
-    tables, n_mates = law.tables, law.n_mates
-    bucket = tables.buckets[i, integer(rng, tables.buckets.shape[1])]
-    begin, size = tables.begins[bucket], tables.begins[bucket + 1] - tables.begins[bucket]
-    if size == 1:
-        return 0
-    looked_at = min(size, n_mates + 1)
-    start = integer(rng, size) if looked_at < size else 0
-    k = 0
-    seen = 0
-    for w in range(looked_at):
-        place = start + w
-        mate = tables.order[begin + (place if place < size else place - size)]
-        if mate == i or seen == n_mates:
+    begin, size, start, length = window_of_mates(rng, law.tables, i, law.n_mates)
+    k, seen = 0, 0
+    for place in range(start, start + length):
+        mate = row_of_window(law.tables, begin, size, place)
+        if mate == i or seen == law.n_mates:
             continue
         seen += 1
         slot = labels[mate]
-        if not _contains(found, k, slot):
+        if not contains(found, k, slot):
             found[k] = slot
             k += 1
     return k
@@ -96,7 +80,7 @@ def _update(rng, law, arrays, target, step, tally):
     alone = partition.sizes[here] == 1
     others = n_clusters(partition) - (1 if alone else 0)
     new = here if alone else spare(partition, 0)  # the slot of a new cluster
-    outside = alone or not _contains(found, k, here)
+    outside = alone or not contains(found, k, here)
     elsewhere = -1  # the place outside T that is at stake, if any
     rate = (1.0 - OPENING) * STRAY / others
     if outside:
@@ -108,7 +92,7 @@ def _update(rng, law, arrays, target, step, tally):
         rate = OPENING
     elif bernoulli(rng, STRAY):
         elsewhere = partition.active[integer(rng, others)]
-        if _contains(found, k, elsewhere):
+        if contains(found, k, elsewhere):
             elsewhere = -1
     if elsewhere < 0 and k == 1:
         return  # nothing to choose from

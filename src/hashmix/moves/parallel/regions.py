@@ -21,8 +21,8 @@ from hashmix.core.rng import Stream, bernoulli, categorical, integer, stream
 from hashmix.core.threads import one_blas_thread
 from hashmix.core.validation import check_integer
 from hashmix.hashing import HashFamily
-from hashmix.hashing.tables import TableArrays
-from hashmix.moves.conditional import log_weight, normalise
+from hashmix.hashing.tables import TableArrays, row_of_window, window_of_mates
+from hashmix.moves.conditional import contains, log_weight, normalise
 from hashmix.moves.driver import accept
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.parallel.regions_colours import colour_rows
@@ -169,14 +169,6 @@ def _may_join(scan, slot, i):
 
 
 @helper
-def _contains(found, k, slot):
-    known = False
-    for c in range(k):
-        known = known or found[c] == slot
-    return known
-
-
-@helper
 def _all_clusters(scan, clusters, i, found):
     """List the clusters of the region that row i may join; return how many. The leaders' ranks ascend."""
     k = 0
@@ -193,22 +185,16 @@ def _clusters_of_mates(rng, scan, labels, i, found):
     Only mates of the same region count: their labels are no one else's, and stay in the region. The mates are a window of
     the bucket, starting at a random place: a choice that no label enters. Row i is not its own mate.
     """
-    tables, n_mates = scan.tables, scan.n_mates
-    bucket = tables.buckets[i, integer(rng, tables.buckets.shape[1])]
-    begin, size = tables.begins[bucket], tables.begins[bucket + 1] - tables.begins[bucket]
-    looked_at = min(size, n_mates + 1)
-    start = integer(rng, size) if looked_at < size else 0
-    k = 0
-    seen = 0
-    for w in range(looked_at):
-        place = start + w
-        mate = tables.order[begin + (place if place < size else place - size)]
-        if mate == i or seen == n_mates:
+    begin, size, start, length = window_of_mates(rng, scan.tables, i, scan.n_mates)
+    k, seen = 0, 0
+    for place in range(start, start + length):
+        mate = row_of_window(scan.tables, begin, size, place)
+        if mate == i or seen == scan.n_mates:
             continue
         seen += 1
         if scan.regions[mate] == scan.regions[i]:
             slot = labels[mate]
-            if not _contains(found, k, slot) and _may_join(scan, slot, i):
+            if not contains(found, k, slot) and _may_join(scan, slot, i):
                 found[k] = slot
                 k += 1
     return k
@@ -260,13 +246,13 @@ def scan_region(rng, scan, arrays, target, rows, clusters, begin, tally):
             k = _clusters_of_mates(rng, scan, labels, i, found)
         if k == 0:
             continue
-        outside = not _contains(found, k, here)
+        outside = not contains(found, k, here)
         elsewhere = -1  # the cluster outside T that is at stake, if any
         if outside:
             elsewhere = here
         elif scan.n_mates > 0 and bernoulli(rng, STRAY):
             elsewhere = clusters[integer(rng, len(clusters))]
-            if _contains(found, k, elsewhere) or not _may_join(scan, elsewhere, i):
+            if contains(found, k, elsewhere) or not _may_join(scan, elsewhere, i):
                 elsewhere = -1
         if elsewhere < 0 and k == 1:
             continue  # nothing to choose from
