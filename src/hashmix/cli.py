@@ -179,8 +179,8 @@ def _report(options: argparse.Namespace) -> int:
         title = Path(fit.data).name
         if Path(fit.data).is_file():
             X, names = _read(fit, False)
-            rows = resolve_component(fit.component, X, "hashmix report").rows
-            if rows.fingerprint() != read_about(folder)["data"]:
+            source = resolve_component(fit.component, X, "hashmix report").source
+            if source.fingerprint() != read_about(folder)["data"]:
                 raise ValueError(f"{fit.data} is no longer the data of this run.")
         else:
             print(f"hashmix: {fit.data} does not exist: the report is written without the data.", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hashmix.components import COMPONENTS, Component
-from hashmix.core.validation import bad_parameter, check_choice, check_integer
+from hashmix.core.rng import chain_keys, numpy_generator
+from hashmix.core.validation import bad_parameter, check_choice, check_flag, check_integer
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
 from hashmix.posterior.predictive import Predictive
 from hashmix.posterior.verdict import disagreement
 from hashmix.problem import Problem
+from hashmix.resolutions import Resolutions
 from hashmix.run.settings import RunSettings
 from hashmix.sampling import run_problem
 
 __all__ = ["SplitMergeMixture"]
 
 
-class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
+class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     """Bayesian clustering with an unknown number of clusters.
 
     Draws partitions of the rows from their posterior by split–merge MCMC. The point estimate is the partition with the least
@@ -36,9 +39,11 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     ----------
     component : str or Component, default="auto"
         How a cluster makes data: "gaussian" (diagonal covariance) or "gaussian-full"; for counts "multinomial" (texts),
-        "poisson" (events) and "bernoulli" (0/1); "auto" (dense: Gaussian with a full covariance up to 16 columns, diagonal
-        above; sparse: multinomial, or Bernoulli if all entries are 1); or an object of :mod:`hashmix.components`. The
-        hyperparameters of a named component are learned, and constant columns are left out for Gaussians.
+        "poisson" (events) and "bernoulli" (0/1); "auto" chooses by evidence on a sample of the rows (dense: diagonal or full
+        Gaussian, or Bernoulli if all entries are 0 or 1; sparse: multinomial or Poisson, or Bernoulli if all entries are 1);
+        or an object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
+        constant columns are left out, and columns with few distinct values are spread within their cells
+        (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"
         How clusters share rows: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
@@ -58,6 +63,9 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         Sweeps per draw.
     n_chains : int, default=1
         Independent chains. With two or more, fit warns if they disagree.
+    sample_size : int, optional
+        Sample the posterior given a random sample of this many rows, and label all rows by its predictive. Fewer rows tell
+        less: clusters are coarser where they are not quite what the component says. It is also a way to fit huge data.
     max_seconds : float, optional
         Stop sampling after this time and keep the draws so far.
     init : str or array of labels, default="auto"
@@ -83,8 +91,14 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
     means_, covariances_ : arrays
         Posterior expectation of each cluster's parameters (components that have means): (n_clusters_, n_features), and
         (n_clusters_, n_features) or (n_clusters_, n_features, n_features).
+    probabilities_ : array of shape (n_samples,)
+        The probability of each row's cluster, given the estimate; computed when it is asked for.
+    tree_ : array of shape (n_clusters_ - 1, 4)
+        Which clusters belong together, as a linkage matrix of SciPy; see :meth:`cut`.
     posterior_ : Posterior
         All draws, with diagnostics.
+    sample_indices_ : int array
+        The rows that the posterior is of, in increasing order: all of them unless ``sample_size`` was given.
     component_ : Component
         The component that was used; learned hyperparameters have their values of the best draw
         (``posterior_.point_estimate_draw()``).
@@ -117,6 +131,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         n_warmup: int | str = "auto",
         thin: int = 1,
         n_chains: int = 1,
+        sample_size: int | None = None,
         max_seconds: float | None = None,
         init: Any = "auto",
         n_jobs: int | None = None,
@@ -131,6 +146,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self.n_warmup = n_warmup
         self.thin = thin
         self.n_chains = n_chains
+        self.sample_size = sample_size
         self.max_seconds = max_seconds
         self.init = init
         self.n_jobs = n_jobs
@@ -173,11 +189,23 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
             progress=self.progress,
             run_dir=self.run_dir,
         )
-        problem = Problem.resolve(X, self.component, self.prior, self.moves, settings, type(self).__name__)
+        owner = type(self).__name__
+        self.sample_indices_ = _sampled(X.shape[0], self.sample_size, self.random_state, owner)
+        sampled = len(self.sample_indices_) < X.shape[0]
+        problem = Problem.resolve(
+            X[self.sample_indices_] if sampled else X, self.component, self.prior, self.moves, settings, owner
+        )
         self.posterior_ = run_problem(problem)
-        self._target, self._columns = problem.target, problem.columns
+        if sampled:
+            self.posterior_.settings["sample_size"] = f"{len(self.sample_indices_)} of {X.shape[0]} rows"
+        self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
+        for name in ("tree_", "probabilities_", "_levels"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
         self._set_estimate()
+        if sampled:
+            self.labels_ = self._predictive.labels(self._checked_rows(X), self.n_jobs)
+        self._rows_to_label = X if sampled else None
         # The values of columns that were left out, which are the same in every row.
         self._template = None if self._target.rows.is_sparse else X[0].astype(np.float64)
         self._set_parameters()
@@ -191,10 +219,27 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         draw = self.posterior_.point_estimate_draw()
         learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
         self.component_ = self._target.component.with_hyperparameters(learned)
-        self.labels_ = self.posterior_.point_estimate().astype(np.intp)
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self._predictive = Predictive.given(self.labels_, self.component_, self._target.prior, self._target.rows)
+        estimate = self.posterior_.point_estimate().astype(np.intp)
+        self.labels_ = self._estimate = estimate
+        self.n_clusters_ = int(estimate.max()) + 1
+        concentration = float(self.posterior_.concentration[draw])
+        self._predictive = Predictive.given(estimate, self.component_, self._target.prior, self._target.rows, concentration)
         self.weights_ = self._predictive.weights
+
+    @property
+    def _own_labels(self) -> np.ndarray:
+        return self._estimate
+
+    @property
+    def _all_labels(self) -> np.ndarray:
+        return self.labels_
+
+    @cached_property
+    def probabilities_(self) -> np.ndarray:
+        """The probability of each training row's cluster, given the estimate."""
+        check_is_fitted(self)
+        rows = self._target.rows if self._rows_to_label is None else self._checked_rows(self._rows_to_label)
+        return self._predictive.probabilities_of(rows, self.labels_, self.n_jobs)
 
     def _family(self) -> type[Component] | None:
         """The class of the component, if it is known before the data are seen."""
@@ -242,6 +287,10 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         X = self._validated(X, reset=False)
         return self.component_.rows(X if self._columns.all() else X[:, self._columns], type(self).__name__)
 
+    def _predictive_labels(self, X: Any) -> np.ndarray:
+        rows = self._checked_rows(X)
+        return self._predictive.labels(rows, self.n_jobs)
+
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster."""
         rows = self._checked_rows(X)
@@ -255,7 +304,7 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         for labels, learned in self.posterior_.spread_with_hyperparameters(n_draws):
             component = target.component.with_hyperparameters(learned)
             log_p = Predictive.given(labels, component, target.prior, target.rows).log_joint(rows)
-            yield log_p, match_clusters(contingency_table(self.labels_, labels, (self.n_clusters_, log_p.shape[1])))
+            yield log_p, match_clusters(contingency_table(self._estimate, labels, (self.n_clusters_, log_p.shape[1])))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable cluster of each row.
@@ -269,9 +318,9 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         >>> bool(model.predict([[-5.0]]) != model.predict([[5.0]]))
         True
         """
-        return self._log_joint_with_clusters(X).argmax(axis=1)
+        return self._predictive_labels(X)
 
-    def predict_proba(self, X: Any, n_draws: int | None = None) -> np.ndarray:
+    def predict_proba(self, X: Any, n_draws: int | None = None, new_cluster: bool = False) -> np.ndarray:
         """The probability of each cluster for each row, (n_samples, n_clusters_).
 
         Parameters
@@ -280,15 +329,26 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         n_draws : int, optional
             Average over this many draws, evenly spread, instead of conditioning on the estimate. Clusters of draws are matched
             with those of the estimate; the probability of clusters without a match is divided in proportion.
+        new_cluster : bool, default=False
+            Add a last column: the probability that the row belongs to none of the clusters. Needs ``n_draws=None``.
 
         Examples
         --------
         >>> import hashmix as hm
         >>> from sklearn.datasets import make_blobs
         >>> X, y = make_blobs(100, centers=[[-5], [5]], random_state=0)
-        >>> hm.SplitMergeMixture(random_state=0).fit(X).predict_proba(X).shape
+        >>> model = hm.SplitMergeMixture(random_state=0).fit(X)
+        >>> model.predict_proba(X).shape
         (100, 2)
+        >>> model.predict_proba([[5.0], [500.0]], new_cluster=True)[:, 2].round(2)
+        array([0., 1.])
         """
+        if check_flag(type(self).__name__, "new_cluster", new_cluster):
+            if n_draws is not None:
+                raise bad_parameter(type(self).__name__, "n_draws", "None if new_cluster is given", n_draws)
+            rows = self._checked_rows(X)
+            log_p = np.column_stack([self._predictive.log_joint(rows), self._predictive.log_new(rows)])
+            return softmax(log_p, axis=1)
         if n_draws is None:
             return softmax(self._log_joint_with_clusters(X), axis=1)
         total = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_clusters_))
@@ -425,3 +485,13 @@ class SplitMergeMixture(ClusterMixin, DensityMixin, BaseEstimator):
         used = X if self._columns.all() else X[:, self._columns]
         predictive = self._predictive
         return representative_rows(self.component_, predictive.model, predictive.stats, used, self.labels_, n_rows)
+
+
+def _sampled(n: int, sample_size: Any, random_state: Any, owner: str) -> np.ndarray:
+    """The rows to sample the posterior of, in increasing order."""
+    if sample_size is None:
+        return np.arange(n)
+    m = check_integer(owner, "sample_size", sample_size, low=2)
+    if m >= n:
+        return np.arange(n)
+    return np.sort(numpy_generator(chain_keys(random_state, 1)[0], 4).choice(n, m, replace=False))

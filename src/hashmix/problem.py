@@ -12,11 +12,15 @@ import numpy as np
 
 from hashmix.components import Component, resolve_component
 from hashmix.core.rng import chain_keys
+from hashmix.core.threads import one_blas_thread
+from hashmix.core.validation import check_integer
+from hashmix.data.rows import Rows
 from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
 from hashmix.partition.target import Target
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
 from hashmix.run.chain import leaves, move_names
+from hashmix.run.evidence import Choice, choose_component
 from hashmix.run.folder import known_keys
 from hashmix.run.settings import RunSettings
 from hashmix.run.starts import check_starts
@@ -40,6 +44,12 @@ class Problem:
         How long chains run and where draws go, validated.
     starts, keys : list
         Where every chain starts, and the key of its random numbers.
+    dequantised : bool array of shape (n_features,)
+        Which columns of the data were spread within cells (:mod:`hashmix.data.dequantise`).
+    source : Rows
+        The rows before that: what identifies the data.
+    choice : Choice or None
+        How "auto" chose the component, if it had candidates.
 
     Examples
     --------
@@ -57,6 +67,9 @@ class Problem:
     settings: RunSettings
     starts: list[Any]
     keys: list[int]
+    dequantised: np.ndarray
+    source: Rows
+    choice: Choice | None = None
 
     @classmethod
     def resolve(
@@ -70,16 +83,21 @@ class Problem:
     ) -> Problem:
         """Resolve strings to objects and validate everything, looking at the data once."""
         resolve_moves(moves, owner)  # names are checked before the data are looked at
-        resolved, rows, columns = resolve_component(component, X, owner)
-        schedule = resolve_moves(moves, owner, resolved)
+        keys = chain_keys(settings.random_state, check_integer(owner, "n_chains", settings.n_chains, low=1))
+        if settings.run_dir is not None and settings.random_state is None:
+            keys = known_keys(settings.run_dir) or keys
+        resolved = resolve_component(component, X, owner, keys[0])
+        rows, chosen, choice = resolved.rows, resolved.component, None
+        schedule = resolve_moves(moves, owner, chosen)
         resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
         settings = settings.checked(owner, rows.n_rows)
         starts = check_starts(settings.init, rows.n_rows, settings.n_chains, owner)
-        keys = chain_keys(settings.random_state, settings.n_chains)
-        if settings.run_dir is not None and settings.random_state is None:
-            keys = known_keys(settings.run_dir) or keys
-        target = Target(rows, resolved, resolved_prior, resolved.model(rows))
-        return cls(target, columns, schedule, settings, starts, keys)
+        if len(resolved.candidates) > 1:
+            with one_blas_thread():
+                choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)
+            chosen = choice.component
+        target = Target(rows, chosen, resolved_prior, chosen.model(rows))
+        return cls(target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice)
 
     def describe(self) -> dict[str, Any]:
         """The settings that a posterior records, as text and numbers."""
@@ -89,6 +107,8 @@ class Problem:
             "prior": repr(self.target.prior),
             "moves": repr(self.schedule),
             "exact": all(move.exact for move, _ in self.schedule),
+            **({} if self.choice is None else {"chosen": self.choice.describe()}),
+            **({"dequantised": np.flatnonzero(self.dequantised).tolist()} if self.dequantised.any() else {}),
             "n_warmup": self.settings.n_warmup,
             "thin": self.settings.thin,
             "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
@@ -125,7 +145,7 @@ class Problem:
                 "init": starts,
                 "model": model.hexdigest(),
             },
-            "data": self.target.rows.fingerprint(),
+            "data": self.source.fingerprint(),
             "recorded": {
                 "n_samples": record.n_samples,
                 "moves": list(record.move_stats),

@@ -159,7 +159,8 @@ def _start_chains(problem: Problem, recorder: Recorder, run: RunFolder | None) -
     """Chains in their first states, or where the run folder's checkpoints left them."""
     kept = [None if run is None else run.checkpoint(c) for c in range(problem.settings.n_chains)]
     starts = [start if known is None else known["labels"] for start, known in zip(problem.starts, kept, strict=True)]
-    states = first_states(problem.target, starts, problem.keys, problem.settings.n_jobs)
+    tried = {} if problem.choice is None else {problem.keys[0]: problem.choice.trial}
+    states = first_states(problem.target, starts, problem.keys, problem.settings.n_jobs, tried)
     if not np.isfinite([state.log_joint() for state in states]).all():
         raise ValueError("The start has no finite log joint: X lies too far outside what the component expects.")
     chains = [

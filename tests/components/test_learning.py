@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import gamma, kstest
+from scipy.stats import gamma, kstest, wishart
 
 import hashmix as hm
 from hashmix.components.gaussian.learning import Hyperprior, learn, slice_within
+from hashmix.components.gaussian.metric import LEAST_STRENGTH, MOST_STRENGTH, MetricHyperprior, learn_metric
 from hashmix.core.rng import stream
 from tests.shared import make_state, name
 
@@ -15,7 +16,7 @@ ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2], [
 LABELS = np.array([0, 0, 1, 0, 2, 1, 1])
 LEARNING = [
     hm.components.DiagonalGaussian(mean=[0.3, -0.2], kappa=0.2, shape=1.7, rate=[0.4, 0.7], learn=True),
-    hm.components.FullGaussian(mean=[0.1, 0.2], kappa=0.2, dof=4.5, scale=[0.5, 0.8], learn=True),
+    hm.components.FullGaussian(mean=[0.1, 0.2], kappa=0.2, dof=5.5, scale=[0.5, 0.8], learn=True),
 ]
 VAGUE = Hyperprior(np.array([1.5, 0.8]), np.array([0.02, 0.05]), np.array([5.0, 9.0]), 0.01, 3.0)
 
@@ -31,15 +32,36 @@ def test_slice_sampling_between_bounds(seed):
     assert kstest(x, lambda t: (law.cdf(t) - low) / (high - low)).pvalue > 1e-4
 
 
+METRIC = MetricHyperprior(np.array([1.5, 0.8]), np.array([0.8, 0.6]), 0.01, 3.0)
+
+
+def is_full(component):
+    return isinstance(component, hm.components.FullGaussian)
+
+
+def update(component, model, stats, rng):
+    return (
+        learn_metric(component, model, METRIC, stats, rng) if is_full(component) else learn(component, model, VAGUE, stats, rng)
+    )
+
+
 def prior_draw(component, model, rng):
     mean = np.sqrt(VAGUE.variance) * rng.standard_normal(2)
-    scales = np.exp(rng.uniform(np.log(VAGUE.least_scale), np.log(VAGUE.most_scale)))
     kappa = float(np.exp(rng.uniform(np.log(VAGUE.least_kappa), np.log(VAGUE.most_kappa))))
+    if is_full(component):
+        strength = float(np.exp(rng.uniform(np.log(LEAST_STRENGTH), np.log(MOST_STRENGTH))))
+        within = wishart(4, np.diag(1.0 / METRIC.inverse_scale)).rvs(random_state=rng)
+        return component._with_metric(model, mean, kappa, strength * within, 3.0 + strength)
+    scales = np.exp(rng.uniform(np.log(VAGUE.least_scale), np.log(VAGUE.most_scale)))
     return component._with_hyperparameters(model, mean, kappa, scales)
 
 
 def values(component, model):
-    return np.concatenate([model.mean, [np.log(model.kappa)], np.log(component._scales(model))])
+    if not is_full(component):
+        return np.concatenate([model.mean, [np.log(model.kappa)], np.log(model.rate)])
+    within = model.scale / (model.dof - 3.0)
+    spread = np.log(np.diagonal(within))
+    return np.concatenate([model.mean, [np.log(model.kappa), np.log(model.dof - 3.0), within[0, 1]], spread])
 
 
 @pytest.mark.parametrize("component", LEARNING, ids=name)
@@ -58,7 +80,7 @@ def test_updates_follow_the_posterior(component, seed):
 
     chain = np.empty((6000, every.shape[1]))
     for step in range(len(chain)):
-        model = learn(component, model, VAGUE, stats, rng)
+        model = update(component, model, stats, rng)
         chain[step] = values(component, model)
     batches = chain[1000:].reshape(50, 100, -1).mean(axis=1)
     error = np.sqrt(batches.var(axis=0, ddof=1) / 50 + expected_error**2)
@@ -101,7 +123,7 @@ def test_joint_law(component, seed):
         state = make_state(X, component, prior, labels, model=model, key=step)
         for m, move in enumerate(moves):
             move.apply(state, stream(seed, step, m), 2)
-        model = learn(component, state.model, VAGUE, state.slots.statistics(state.partition.active[: state.n_clusters]), rng)
+        model = update(component, state.model, state.slots.statistics(state.used), rng)
         labels = state.labels()
         backward.append(summary(model, labels, X))
     forward, backward = np.array(forward), np.array(backward)
@@ -115,9 +137,10 @@ def test_joint_law(component, seed):
 def test_learned_values_are_recorded_and_used(component, three_blobs):
     X, _ = three_blobs
     posterior = hm.sample(X, component, n_draws=3, n_warmup=2, random_state=0)
-    scale = component.scale_name
-    assert posterior.hyperparameters["mean"].shape == posterior.hyperparameters[scale].shape == (1, 3, 2)
-    assert len(np.unique(posterior.hyperparameters[scale][0, :, 0])) == 3
+    assert posterior.hyperparameters["mean"].shape == (1, 3, 2)
+    scale = posterior.hyperparameters["scale" if is_full(component) else "rate"]
+    assert scale.shape == ((1, 3, 2, 2) if is_full(component) else (1, 3, 2))
+    assert len(np.unique(scale.reshape(3, -1)[:, 0])) == 3
     fixed = component.with_hyperparameters({key: value[0, -1] for key, value in posterior.hyperparameters.items()})
     assert not fixed.learn
     model = fixed.model(X)

@@ -13,7 +13,8 @@ from hashmix.components.counts.poisson import GammaPoisson
 from hashmix.components.gaussian.diagonal import DiagonalGaussian
 from hashmix.components.gaussian.full import FullGaussian
 from hashmix.core.registry import Registry
-from hashmix.data.rows import Rows
+from hashmix.data.dequantise import dequantise
+from hashmix.data.rows import DenseRows, Rows, as_dense, as_rows
 
 __all__ = [
     "COMPONENTS",
@@ -36,12 +37,25 @@ COMPONENTS.add("multinomial", DirichletMultinomial)
 COMPONENTS.add("bernoulli", BetaBernoulli)
 COMPONENTS.add("poisson", GammaPoisson)
 
-#: "auto" takes a full covariance up to this many columns, a diagonal one above.
-FULL_UP_TO = 16
+#: Rows that are looked at first to see whether data are 0/1: nearly always, these show that they are not.
+_LOOKED_AT = 1000
 
 
 class Resolved(NamedTuple):
-    """A component, the rows as its kernels take them, and a mask of the columns of X that the rows have.
+    """A component, and the rows as its kernels take them.
+
+    Attributes
+    ----------
+    component : Component
+    rows : Rows
+    columns : bool array of shape (n_features,)
+        The columns of X that the rows have.
+    dequantised : bool array of shape (n_features,)
+        The columns that were spread within cells (:mod:`hashmix.data.dequantise`).
+    source : Rows
+        The rows before that: what identifies the data.
+    candidates : tuple of Component
+        What "auto" chooses from; the first is ``component``.
 
     Examples
     --------
@@ -53,59 +67,79 @@ class Resolved(NamedTuple):
     component: Component
     rows: Rows
     columns: np.ndarray
+    dequantised: np.ndarray
+    source: Rows
+    candidates: tuple[Component, ...]
 
 
-def family_of(component: Any, X: Any, owner: str) -> type[Component]:
-    """The class that a ``component`` parameter stands for."""
+def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
+    """The classes that a ``component`` parameter stands for: one, or for "auto" those that suit the data."""
     if isinstance(component, Component):
-        return type(component)
+        return [type(component)]
     name = COMPONENTS.check(component, owner, "auto")
     if name != "auto":
         family: Any = COMPONENTS[name]
-        return family
+        return [family]
     if getattr(X, "is_sparse", False) or hasattr(X, "tocsr"):
         values = X.arrays.values if isinstance(X, Rows) else X.tocsr().data
-        return BetaBernoulli if len(values) and (values == 1).all() else DirichletMultinomial
-    return FullGaussian if len(np.shape(X)) == 2 and np.shape(X)[1] <= FULL_UP_TO else DiagonalGaussian
+        return [BetaBernoulli] if len(values) and (values == 1).all() else [DirichletMultinomial, GammaPoisson]
+    return [BetaBernoulli] if _is_binary(as_dense(X, owner)) else [DiagonalGaussian, FullGaussian]
 
 
-def resolve_component(component: str | Component, X: Any, owner: str = "sample") -> Resolved:
+def _is_binary(rows: DenseRows) -> bool:
+    """Whether all entries are 0 or 1, and both occur."""
+    least, most = rows.summary.least.min(), rows.summary.most.max()
+    if least != 0.0 or most != 1.0:
+        return False
+    return all(((part == 0.0) | (part == 1.0)).all() for part in (rows.values[:_LOOKED_AT], rows.values))
+
+
+def resolve_component(component: str | Component, X: Any, owner: str = "sample", key: int = 0) -> Resolved:
     """Resolve a ``component`` parameter and validate the data for it.
 
     An object is returned as it is. A name gives the family with hyperparameters that start from values chosen from the
-    data and are learned; constant columns are then left out if the family says so.
+    data and are learned. Gaussians chosen by name leave out constant columns, and spread columns with few distinct values
+    within their cells.
 
     Parameters
     ----------
     component : str or Component
-        A name of :data:`COMPONENTS`, "auto", or an object. "auto": for dense data a full Gaussian up to 16 columns and a
-        diagonal one above; for sparse data Bernoulli if all entries are 1, else multinomial.
+        A name of :data:`COMPONENTS`, "auto", or an object. "auto" has several candidates, and sampling chooses the one with
+        the most evidence: for dense data a diagonal and a full Gaussian, or Bernoulli if all entries are 0 or 1; for sparse
+        data multinomial and Poisson, or Bernoulli if all entries are 1.
     X : array, sparse matrix or Rows of shape (n_samples, n_features)
         The data.
     owner : str
         Whose parameter it is, for the error message.
+    key : int, default=0
+        Names the random numbers that columns are spread with.
 
     Returns
     -------
     Resolved
-        ``component``, ``rows`` and ``columns``.
 
     Examples
     --------
     >>> from hashmix.components import resolve_component
-    >>> component, rows, columns = resolve_component("gaussian", [[0.0, 7.0], [1.0, 7.0]])
-    >>> type(component).__name__, rows.shape, columns
-    ('DiagonalGaussian', (2, 1), array([ True, False]))
+    >>> resolved = resolve_component("gaussian", [[0.0, 7.0], [1.0, 7.0], [3.0, 7.0]])
+    >>> type(resolved.component).__name__, resolved.rows.shape, resolved.columns
+    ('DiagonalGaussian', (3, 1), array([ True, False]))
     """
-    family = family_of(component, X, owner)
-    rows = family.rows(X, owner)
-    columns = np.ones(rows.n_columns, bool)
+    if not hasattr(X, "tocsr") and not isinstance(component, Component) and component == "auto":
+        X = as_rows(X, owner)
+    families = families_for(component, X, owner)
+    source = families[0].rows(X, owner)
+    columns = np.ones(source.n_columns, bool)
+    dequantised = np.zeros(source.n_columns, bool)
     if isinstance(component, Component):
-        return Resolved(component, rows, columns)
-    if family.drops_constant_columns:
-        columns = informative_columns(rows)
-        rows = rows.select_columns(columns)
-    return Resolved(family.from_data(rows, learn=True), rows, columns)
+        return Resolved(component, source, columns, dequantised, source, (component,))
+    rows = source
+    if families[0].drops_constant_columns:
+        columns = informative_columns(source)
+        rows = source = source.select_columns(columns)
+        rows, dequantised[columns] = dequantise(source, key)
+    candidates = tuple(family.from_data(rows, learn=True) for family in families)
+    return Resolved(candidates[0], rows, columns, dequantised, source, candidates)
 
 
 def informative_columns(rows: Rows) -> np.ndarray:

@@ -308,6 +308,20 @@ class Component(Declared, ABC):
         """Validate data and return them as kernels take them: dense numbers, unless a component overrides this."""
         return as_dense(X, owner)
 
+    def hash_metric(self, model: Any) -> np.ndarray | None:
+        """Coordinates in which rows of one cluster are near each other, (D, P), as far as they were learned; None by default.
+
+        Rows are hashed as X @ metric from the middle of warm-up on.
+        """
+        return None
+
+    def log_given(self, rows: Rows) -> float:
+        """Log likelihood of what the component takes as given about rows, such as their totals; nothing by default.
+
+        Added to a log joint, it gives the log density of the rows themselves, which other components can be compared by.
+        """
+        return 0.0
+
     def hashed(self, rows: Rows) -> Rows:
         """The rows as hashing sees them: the same, unless a component overrides this."""
         return rows
@@ -371,6 +385,10 @@ class Component(Declared, ABC):
     def draw_density(self, model: Any, stats: Any, rng: np.random.Generator) -> Any:
         """Draw every cluster's parameters, and return what weighs all rows at once (:mod:`hashmix.components.densities`)."""
         raise self._cannot("draw_density")
+
+    def positions(self, model: Any, stats: Any) -> np.ndarray:
+        """Where clusters are, (K, P), in coordinates whose distances say how different they are; for the tree of clusters."""
+        raise self._cannot("positions")
 
     def word_profile(self, model: Any, stats: Any) -> np.ndarray:
         """Expected probability or rate of every word in every cluster, (K, D); for components that have words."""

@@ -7,6 +7,7 @@ data are checked, and everything that needs means, variances or ranges takes it 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -48,7 +49,10 @@ class SparseArrays(NamedTuple):
 
 
 class ColumnSummary(NamedTuple):
-    """Mean, variance (divisor n), least and largest value of every column, and in how many rows it is not zero."""
+    """Mean, variance (divisor n), least and largest value of every column, and in how many rows it is not zero.
+
+    Mean and variance of a dense column are those of the bulk of its rows if very few rows lie extremely far away.
+    """
 
     mean: np.ndarray
     variance: np.ndarray
@@ -91,7 +95,7 @@ class Rows(ABC):
         """What there is to know about every column; computed once."""
 
     @abstractmethod
-    def take(self, chosen: np.ndarray) -> Rows:
+    def take(self, chosen: np.ndarray | slice) -> Rows:
         """Some of the rows, by number."""
 
     @abstractmethod
@@ -158,10 +162,10 @@ class DenseRows(Rows):
     @property
     def summary(self) -> ColumnSummary:
         if self._summary is None:
-            self._summary = summarise_dense(self.values)
+            self._summary = robust_summary(self.values, summarise_dense(self.values), warn=False)
         return self._summary
 
-    def take(self, chosen: np.ndarray) -> DenseRows:
+    def take(self, chosen: np.ndarray | slice) -> DenseRows:
         return DenseRows(self.values[chosen])
 
     def select_columns(self, chosen: np.ndarray) -> DenseRows:
@@ -203,7 +207,7 @@ def as_dense(X: Any, owner: str = "sample") -> DenseRows:
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < 1:
         raise bad_parameter(owner, "X", "a matrix of at least one row and one column", f"shape {array.shape}")
     array = np.ascontiguousarray(array)
-    return DenseRows(array, summarise_dense(array))
+    return DenseRows(array, robust_summary(array, summarise_dense(array)))
 
 
 def summarise_dense(values: np.ndarray) -> ColumnSummary:
@@ -239,6 +243,41 @@ def summarise_dense(values: np.ndarray) -> ColumnSummary:
             np.maximum(most, high, out=most)
             n_nonzero += np.count_nonzero(block, axis=0)
     return ColumnSummary(origin + mean, scatter / n, least, most, n_nonzero)
+
+
+#: Rows that are looked at to find the bulk of a column, evenly spread; how many deviations of the bulk are extremely far; and
+#: the largest share of rows that far.
+_LOOKED_AT, _FAR, _VERY_FEW = 10_000, 200.0, 1e-3
+
+
+def robust_summary(values: np.ndarray, summary: ColumnSummary, warn: bool = True) -> ColumnSummary:
+    """The summary with mean and variance of the bulk in columns with a few extreme values, and a warning that names one.
+
+    One cell of −999 or 10⁹ would otherwise make all other rows look alike: starting values and hashing use these variances.
+    """
+    mean, variance, least, most, _ = summary
+    sample = values[:: max(1, len(values) // _LOOKED_AT)].astype(np.float64)
+    low, middle, high = np.percentile(sample, [10.0, 50.0, 90.0], axis=0)
+    scale = (high - low) / 2.563  # the same for a normal distribution
+    distance = np.maximum(most - middle, middle - least)
+    with np.errstate(invalid="ignore"):
+        suspect = np.flatnonzero((scale > 0.0) & (distance > _FAR * scale))
+    mean, variance = mean.copy(), variance.copy()
+    for j in suspect.tolist():
+        far = np.abs(values[:, j] - middle[j]) > _FAR * scale[j]
+        if far.sum() > max(1.0, _VERY_FEW * len(values)):
+            continue
+        row = int(np.argmax(np.abs(values[:, j] - middle[j])))
+        if warn:
+            warnings.warn(
+                f"X has the value {values[row, j]:g} in row {row}, column {j}, where four rows in five lie between "
+                f"{low[j]:.3g} and {high[j]:.3g}: remove it if it stands for a missing value.",
+                UserWarning,
+                stacklevel=2,
+            )
+        bulk = values[~far, j].astype(np.float64)
+        mean[j], variance[j] = bulk.mean(), bulk.var()
+    return summary._replace(mean=mean, variance=variance)
 
 
 # ---- sparse --------------------------------------------------------------------------------------------------------------
@@ -281,7 +320,7 @@ class SparseRows(Rows):
             variance = np.maximum(squares / self.n_rows - mean * mean, 0.0)
         return ColumnSummary(mean, variance, least, most, n_nonzero)
 
-    def take(self, chosen: np.ndarray) -> SparseRows:
+    def take(self, chosen: np.ndarray | slice) -> SparseRows:
         matrix = self.matrix()[chosen]
         return SparseRows(matrix.data, matrix.indices, matrix.indptr, self.n_columns)
 

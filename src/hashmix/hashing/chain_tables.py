@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from hashmix.data.rows import Rows, as_rows
+import numpy as np
+
+from hashmix.data.rows import ColumnSummary, DenseRows, Rows, as_rows
 from hashmix.hashing.family import HashFamily
 from hashmix.hashing.features import FeatureMap, standard_features
 
@@ -32,6 +34,9 @@ class ChainTables:
     Attributes
     ----------
     rows : Rows
+        As they are hashed.
+    metric : array or None
+        The coordinates that rows are hashed in, if these were changed.
 
     Examples
     --------
@@ -48,7 +53,8 @@ class ChainTables:
     """
 
     def __init__(self, rows: Rows, key: int, n_jobs: int | None = None, first: ChainTables | None = None) -> None:
-        self.rows = as_rows(rows, type(self).__name__)
+        self.rows = self._source = as_rows(rows, type(self).__name__)
+        self.metric: np.ndarray | None = None
         self.key = key
         self.n_jobs = n_jobs if self.rows.n_rows > _ROWS_FOR_THREADS else 1
         self._first = first
@@ -56,6 +62,16 @@ class ChainTables:
         self._features: FeatureMap | None = None
         # Other chains ask the first one for shared tables from their own threads.
         self._lock = threading.Lock()
+
+    def use_metric(self, metric: np.ndarray) -> None:
+        """Hash rows in the coordinates X @ metric from now on, without scaling columns. Tables are built anew."""
+        values = (self._source.matrix() - self._source.summary.mean) @ metric
+        zeros, ones = np.zeros(values.shape[1]), np.ones(values.shape[1])
+        with self._lock:
+            summary = ColumnSummary(zeros, ones, values.min(axis=0), values.max(axis=0), np.count_nonzero(values, axis=0))
+            self.rows, self.metric = DenseRows(values.astype(np.float32), summary), metric
+            self._first, self._features = None, None
+            self._kept.clear()
 
     def tables(self, family: HashFamily, sweep: int = 0, refresh: int | None = None) -> Any:
         """The buckets of a family in a sweep. Moves with equal families and equal ``refresh`` share them.

@@ -73,13 +73,18 @@ class Settings:
     gibbs: bool = False
 
 
+#: Data with more columns get a diagonal covariance.
+_MOST_FULL = 16
+
+
 def _prepare(X: Any) -> tuple[Any, Component]:
     """Return the rows without constant columns, and a component for them.
 
     Hyperparameters are chosen from the data and not learned, so that all samplers have the same target.
     """
-    component, rows, _ = resolve_component("auto", X, "hashmix paper")
-    return rows.matrix(), type(component).from_data(rows)
+    name = "multinomial" if issparse(X) else "gaussian" if X.shape[1] > _MOST_FULL else "gaussian-full"
+    resolved = resolve_component(name, X, "hashmix paper")
+    return resolved.source.matrix(), type(resolved.component).from_data(resolved.source)
 
 
 def _key(data: PaperData, method: str, settings: Settings) -> str:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import vstack
+from scipy.special import gammaln, logsumexp
 
 from hashmix.components.contract import Component
+from hashmix.core.threads import Threads
+from hashmix.core.validation import check_n_jobs
 from hashmix.data.rows import Rows
 from hashmix.priors.contract import PartitionPrior
 
 __all__ = ["Predictive", "predictive_weights"]
+
+
+#: Rows that one thread labels per task.
+_TASK = 8192
 
 
 def predictive_weights(prior: PartitionPrior, labels: np.ndarray) -> np.ndarray:
@@ -24,14 +32,24 @@ def predictive_weights(prior: PartitionPrior, labels: np.ndarray) -> np.ndarray:
     >>> predictive_weights(hm.priors.DirichletProcess(1.0), np.array([0, 0, 0, 1]))
     array([0.75, 0.25])
     """
-    sizes = np.bincount(labels).astype(np.float64)
-    form = prior.weights(len(labels) + 1, len(sizes), prior.start_concentration)
-    weights = np.ones_like(sizes) if form.flat else sizes + form.shift
+    weights = _weights(prior, labels, prior.start_concentration)[0]
     return weights / weights.sum()
+
+
+def _weights(prior: PartitionPrior, labels: np.ndarray, concentration: float) -> tuple[np.ndarray, float]:
+    """The prior weight of each cluster for the next row, and of a new cluster, up to a common factor."""
+    sizes = np.bincount(labels).astype(np.float64)
+    form = prior.weights(len(labels) + 1, len(sizes) + 2, concentration)
+    weights = np.ones_like(sizes) if form.flat else sizes + form.shift
+    k = len(sizes)
+    new = form.log_v[k + 1] - form.log_v[k] + (0.0 if form.flat else gammaln(1.0 + form.shift))
+    return weights, float(np.exp(new))
 
 
 class Predictive(NamedTuple):
     """A component with its model, and the statistics and weight of every cluster of a partition.
+
+    ``weights`` sum to 1; ``new_weight`` is that of a new cluster, in the same units.
 
     Examples
     --------
@@ -47,17 +65,50 @@ class Predictive(NamedTuple):
     model: Any
     stats: Any
     weights: np.ndarray
+    new_weight: float
 
     @classmethod
-    def given(cls, labels: np.ndarray, component: Component, prior: PartitionPrior, rows: Rows) -> Predictive:
+    def given(
+        cls,
+        labels: np.ndarray,
+        component: Component,
+        prior: PartitionPrior,
+        rows: Rows,
+        concentration: float | None = None,
+    ) -> Predictive:
         """The predictive given the labels of the rows, and a component with fixed hyperparameters."""
         model = component.model(rows)
         stats = component.statistics(model, rows, labels, int(labels.max()) + 1)
-        return cls(component, model, stats, predictive_weights(prior, labels))
+        weights, new = _weights(prior, labels, prior.start_concentration if concentration is None else concentration)
+        return cls(component, model, stats, weights / weights.sum(), new / weights.sum())
 
     def log_joint(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster, (n, K)."""
         return self.component.log_predictives(self.model, self.stats, X) + np.log(self.weights)
+
+    def log_new(self, X: Any) -> np.ndarray:
+        """Log weight + log density of every row in a new cluster, (n,)."""
+        empty = self.stats[:1] * 0.0
+        return self.component.log_predictives(self.model, empty, X)[:, 0] + np.log(self.new_weight)
+
+    def labels(self, rows: Rows, n_jobs: int | None = None) -> np.ndarray:
+        """The most probable cluster of every row, in parts and in threads; no (n, K) array is made."""
+        return np.concatenate(self._by_part(rows, n_jobs, lambda log_p, begin: log_p.argmax(axis=1)))
+
+    def probabilities_of(self, rows: Rows, labels: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """The probability of the given cluster of every row."""
+
+        def work(log_p: np.ndarray, begin: int) -> np.ndarray:
+            own = np.take_along_axis(log_p, labels[begin : begin + len(log_p), None], axis=1)[:, 0]
+            return np.exp(own - logsumexp(log_p, axis=1))
+
+        return np.concatenate(self._by_part(rows, n_jobs, work))
+
+    def _by_part(self, rows: Rows, n_jobs: int | None, work: Callable[[np.ndarray, int], np.ndarray]) -> list[np.ndarray]:
+        def part(begin: int) -> np.ndarray:
+            return work(self.log_joint(rows.take(slice(begin, begin + _TASK))), begin)
+
+        return Threads(check_n_jobs("predict", n_jobs)).map(part, range(0, rows.n_rows, _TASK))
 
     def draw(self, n: int, n_features: int, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
         """New rows, and the cluster each came from. Every row draws the parameters of its cluster, for their uncertainty."""

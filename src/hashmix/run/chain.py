@@ -21,6 +21,8 @@ from hashmix.run.settings import RunSettings
 
 __all__ = ["Chain", "Recorder", "Sweep", "leaves", "move_names"]
 
+#: With more rows, a copy of the data in other coordinates would take too much memory.
+_MOST_ROWS_IN_METRIC = 1_000_000
 #: Sweeps after which a chain rebuilds its state from its labels. There it can be resumed.
 _SWEEPS_PER_REBUILD = 20
 
@@ -95,6 +97,11 @@ class Chain:
         self.kept: dict[str, np.ndarray] = {}
 
     @property
+    def _sweep_of_metric(self) -> int:
+        """The sweep of warm-up from which rows are hashed in the coordinates learned so far; −1 if there is none."""
+        return self.settings.n_warmup // 2 if self.settings.n_warmup >= 2 else -1
+
+    @property
     def finished(self) -> bool:
         """Whether all sweeps are done."""
         return self.sweeps >= self.settings.total_sweeps
@@ -106,6 +113,10 @@ class Chain:
         warming_up = self.sweeps < n_warmup
         if self.sweeps == n_warmup:
             self.since_draw[:] = 0  # what happened during warm-up is not counted
+        if self.sweeps == self._sweep_of_metric and state.n_rows <= _MOST_ROWS_IN_METRIC:
+            metric = state.component.hash_metric(state.model)
+            if metric is not None:
+                state.hashed.use_metric(metric)
         if self.sweeps >= self.held:
             state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
         tallies = self._apply_moves(stop, warming_up)
@@ -170,6 +181,7 @@ class Chain:
             "tuner": self.tuner.snapshot(),
             "since_draw": self.since_draw.copy(),
             "seconds": np.array(time.perf_counter() - self.begin),
+            "metric": np.empty(0) if self.state.hashed.metric is None else self.state.hashed.metric,
             **{f"model_{k}": np.asarray(leaf) for k, leaf in enumerate(leaves(self.state.model))},
         }
 
@@ -182,6 +194,8 @@ class Chain:
         model = _with_leaves(self.state.model, iter([kept[f"model_{k}"] for k in range(n_leaves)]))
         self.state.restore(kept["labels"], float(kept["concentration"]), model)
         self.sweeps, self.draws, self.held = int(kept["sweeps"]), int(kept["draws"]), int(kept["held"])
+        if kept["metric"].size:
+            self.state.hashed.use_metric(kept["metric"])
         self.tuner.restore(kept["tuner"])
         self.since_draw[:] = kept["since_draw"]
         self.begin -= float(kept["seconds"])

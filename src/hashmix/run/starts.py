@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,21 +22,18 @@ from hashmix.partition.target import Target
 from hashmix.run.chain import Chain
 from hashmix.run.settings import RunSettings
 
-__all__ = ["check_starts", "first_states", "neighbourhoods"]
+__all__ = ["Trial", "check_starts", "first_states", "neighbourhoods", "try_starts"]
 
 _NAMES = ("auto", "buckets", "single", "singletons")
-#: Up to this many rows, a chain starts from neighbourhoods. Of more rows, one in SAMPLED is clustered first.
-_FEW_ROWS, _SAMPLED = 20_000, 8
-#: Sweeps in which the sample is clustered.
-_SWEEPS = 30
+#: Components are tried on about this many entries of the rows, and on a number of rows between these, in so many sweeps.
+_ENTRIES_TRIED, _LEAST_TRIED, _MOST_TRIED, _SWEEPS_TRIED = 60_000, 2_500, 10_000, 30
+#: Of more than _MANY_ROWS rows, one in _SAMPLED_OF_MANY is clustered before all are, in some sweeps.
+_MANY_ROWS, _SAMPLED_OF_MANY, _SWEEPS_OF_MANY = 200_000, 32, 20
+#: Other components: up to this many rows, a chain starts from neighbourhoods. Of more rows, one in _SAMPLED is clustered first.
+_FEW_ROWS, _SAMPLED, _SWEEPS = 20_000, 8, 30
 #: Components that do not start from a sample: beyond this many rows, rows left over between neighbourhoods join one
 #: instead of opening clusters, which would take too much memory.
 _ROWS_FOR_MANY_CLUSTERS = 200_000
-
-
-#: Components that move with parameters drawn: beyond _FEW_ROWS and up to this many rows, a chain starts from one cluster. Of
-#: more rows, one in SAMPLED_OF_MANY is clustered first, in some sweeps.
-_ROWS_FROM_ONE, _SAMPLED_OF_MANY, _SWEEPS_OF_MANY = 200_000, 32, 20
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
@@ -67,36 +65,79 @@ def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
     return [one(init)] * n_chains
 
 
-def first_states(target: Target, starts: list[Any], keys: list[int], n_jobs: int | None) -> list[State]:
-    """The states chains start in. Lists of neighbours are found once for all chains, and threads are shared out to them."""
+def first_states(
+    target: Target, starts: list[Any], keys: list[int], n_jobs: int | None, tried: dict[int, Trial] | None = None
+) -> list[State]:
+    """The states chains start in. Lists of neighbours are found once for all chains, and threads are shared out to them.
+
+    ``tried`` are trials that were made before, by the key of their chain.
+    """
     rows = target.component.hashed(target.rows)
     workers = check_n_jobs("sample", n_jobs)
     per_chain = max(1, workers // min(len(keys), workers))
     first = ChainTables(rows, keys[0], n_jobs)
     hashed = [first] + [ChainTables(rows, key, n_jobs, first) for key in keys[1:]]
     return [
-        State(target, _start_labels(start, target, key, tables), tables, threads=Threads(per_chain))
+        State(target, _start_labels(start, target, key, tables, tried or {}), tables, threads=Threads(per_chain))
         for start, key, tables in zip(starts, keys, hashed, strict=True)
     ]
 
 
-def _start_labels(start: Any, target: Target, key: int, tables: ChainTables) -> np.ndarray:
+def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, tried: dict[int, Trial]) -> np.ndarray:
     if not isinstance(start, str):
         return start
     n = target.rows.n_rows
-    if start == "auto" and target.component.moves_with_parameters and n > _FEW_ROWS:
-        return np.zeros(n, np.int32) if n <= _ROWS_FROM_ONE else _labels_from_sample(target, key, tables.n_jobs)
+    if start == "auto" and target.component.moves_with_parameters:
+        trial = tried[key] if key in tried else try_starts(target, key, tables.n_jobs)
+        return _labels_from_trial(target, trial, key, tables.n_jobs)
     if start in ("auto", "buckets"):
         return _hashed_labels(target, key, tables)
     return np.zeros(n, np.int64) if start == "single" else np.arange(n)
 
 
-def _labels_from_sample(target: Target, key: int, n_jobs: int | None) -> np.ndarray:
-    """Labels drawn given the clusters of a sample, which started from one cluster."""
-    n = target.rows.n_rows
-    chosen = np.sort(numpy_generator(key, 0).choice(n, max(_ROWS_FROM_ONE, n // _SAMPLED_OF_MANY), replace=False))
-    state = _clustered_sample(target, chosen, key, n_jobs, "auto", _SWEEPS_OF_MANY)
-    return assign_rows(state, target.rows, stream(key, 1).state[0], state.threads)
+def _labels_from_trial(target: Target, trial: Trial, key: int, n_jobs: int | None) -> np.ndarray:
+    """Labels of all rows, drawn given the clusters of the rows that were tried."""
+    n, state = target.rows.n_rows, trial.state
+    if n == state.n_rows:
+        return state.labels()
+    if n > _MANY_ROWS:
+        chosen = _chosen_rows(n, max(_MANY_ROWS, n // _SAMPLED_OF_MANY), key)
+        state = _clustered_sample(target, chosen, trial.start, key, n_jobs, "auto", _SWEEPS_OF_MANY).state
+    return assign_rows(state, target.rows, stream(key, 1).state[0], Threads(check_n_jobs("sample", n_jobs)))
+
+
+def _chosen_rows(n: int, m: int, key: int) -> np.ndarray:
+    """A random sample of m rows, in increasing order; all rows if there are no more."""
+    return np.arange(n) if m >= n else np.sort(numpy_generator(key, 0).choice(n, m, replace=False))
+
+
+class Trial(NamedTuple):
+    """A short chain on some rows: where it started, where it is, and the mean log joint of its last sweeps."""
+
+    start: str
+    state: State
+    log_joint: float
+
+
+def try_starts(target: Target, key: int, n_jobs: int | None) -> Trial:
+    """The better of two short chains on a sample of the rows, one from one cluster and one from neighbourhoods.
+
+    From one cluster, a chain finds few large clusters and may miss that they consist of many. From neighbourhoods it finds
+    many, and pieces of large clusters may persist. The higher log joint decides. Components whose parameters stay integrated
+    out start from neighbourhoods.
+    """
+    most = min(max(_LEAST_TRIED, _ENTRIES_TRIED // target.rows.n_columns), _MOST_TRIED)
+    chosen = _chosen_rows(target.rows.n_rows, most, key)
+    # What a sample might warn of, all rows do.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _better_start(target, chosen, key, n_jobs)
+
+
+def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:
+    starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
+    trials = [_clustered_sample(target, chosen, start, key, n_jobs, "auto", _SWEEPS_TRIED) for start in starts]
+    return max(trials, key=lambda trial: trial.log_joint)
 
 
 def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
@@ -112,7 +153,7 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     if n <= _FEW_ROWS or not from_sample:
         return pieces
     chosen = np.sort(order[: max(n // _SAMPLED, _FEW_ROWS // 2)])
-    labels = _clustered_sample(target, chosen, key, tables.n_jobs, "lss", _SWEEPS).labels()
+    labels = _clustered_sample(target, chosen, "auto", key, tables.n_jobs, "lss", _SWEEPS).state.labels()
     # A piece joins the cluster that most of its chosen rows are in: of its pairs, sorted by count, the last one stays.
     n_pieces, k = int(pieces.max()) + 1, int(labels.max()) + 1
     pairs, counts = np.unique(pieces[chosen].astype(np.int64) * k + labels, return_counts=True)
@@ -122,15 +163,21 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     return joined[pieces]
 
 
-def _clustered_sample(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None, moves: str, n_sweeps: int) -> State:
-    """The state of a chain on the chosen rows after some sweeps."""
-    rows = target.rows.take(chosen)
+def _clustered_sample(
+    target: Target, chosen: np.ndarray, start: str, key: int, n_jobs: int | None, moves: str, n_sweeps: int
+) -> Trial:
+    """A chain on the chosen rows after some sweeps."""
+    rows = target.rows if len(chosen) == target.rows.n_rows else target.rows.take(chosen)
     sample = replace(target, rows=rows, model=target.component.model(rows))
-    state = first_states(sample, ["auto"], [key], n_jobs)[0]
-    chain = Chain(0, key, state, resolve_moves(moves), RunSettings(n_draws=1, n_warmup=n_sweeps + 1))
-    for _ in range(n_sweeps):
+    state = first_states(sample, [start], [key], n_jobs)[0]
+    chain = Chain(
+        0, key, state, resolve_moves(moves, "sample", target.component), RunSettings(n_draws=1, n_warmup=n_sweeps + 1)
+    )
+    log_joints = np.empty(n_sweeps)
+    for sweep in range(n_sweeps):
         chain.sweep(threading.Event())
-    return state
+        log_joints[sweep] = chain.seen[1]
+    return Trial(start, state, float(log_joints[-5:].mean()))
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
+from sklearn.random_projection import SparseRandomProjection
 
 from hashmix.components.contract import Component
 from hashmix.components.counts.word_slots import WordSlots, count_at, n_places, word_at
@@ -22,6 +23,7 @@ __all__ = [
     "base_levels",
     "histogram",
     "most_words",
+    "projected",
     "quantiles",
     "rise_of_pairs",
     "row_constants",
@@ -39,6 +41,17 @@ _WIDTH = 512
 def most_words(rows: SparseRows) -> int:
     """The largest number of words that a row has; at least 1."""
     return max(1, int(np.diff(rows.arrays.begins).max(initial=1)))
+
+
+#: With more words than this, positions of clusters are projected to fewer coordinates: distances change by a few per cent.
+_MOST_WORDS, _COORDINATES = 2000, 1000
+
+
+def projected(matrix: csr_array) -> np.ndarray:
+    """A sparse matrix with few columns: its own, or random projections of them, always the same."""
+    if matrix.shape[1] > _MOST_WORDS:
+        matrix = SparseRandomProjection(_COORDINATES, random_state=0).fit_transform(matrix)
+    return matrix.toarray()
 
 
 class CountComponent(Component):
@@ -67,6 +80,11 @@ class CountComponent(Component):
 
     def word_profile(self, model: Any, stats: csr_array) -> np.ndarray:
         return self.expected_parameters(model, stats)
+
+    def positions(self, model: Any, stats: csr_array) -> np.ndarray:
+        """Square roots of how often a row of the cluster has each word: distances are Hellinger's, but for a projection."""
+        sizes, words = sizes_and_words(stats)
+        return projected(csr_array(words.multiply(1.0 / sizes[:, None])).sqrt())
 
     def slots(self, model: Any, capacity: int) -> WordSlots:
         return WordSlots.empty(capacity, model.n_words, model.row_words)

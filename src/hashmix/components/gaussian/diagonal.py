@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from hashmix.components.contract import DenseSlots
+from hashmix.components.contract import DenseSlots, Learner
 from hashmix.components.gaussian.diagonal_kernels import DiagonalModel, marginal_constants, predictive_constants, with_constants
+from hashmix.components.gaussian.learning import Hyperprior, learn
 from hashmix.components.gaussian.shared import (
     GaussianComponent,
     GaussianParameters,
@@ -53,8 +54,6 @@ class DiagonalGaussian(GaussianComponent):
     >>> hm.components.DiagonalGaussian(mean=0.0, kappa=0.01, shape=2.0, rate=0.1)
     DiagonalGaussian(mean=0.0, kappa=0.01, shape=2.0, rate=0.1, learn=False)
     """
-
-    scale_name = "rate"
 
     def __init__(self, mean: Any, kappa: float, shape: float, rate: Any, learn: bool = False) -> None:
         owner = type(self).__name__
@@ -174,25 +173,37 @@ class DiagonalGaussian(GaussianComponent):
         precisions = rng.standard_gamma(np.broadcast_to(a, b.shape)) / b
         return m + rng.standard_normal(m.shape) / np.sqrt(k * precisions), precisions
 
-    def _scale_weight(self, model: DiagonalModel) -> tuple[float, float]:
-        return model.shape, 1.0
+    def learner(self, model: DiagonalModel, X: Any) -> Learner | None:
+        if not self.learn:
+            return None
+        variance = column_spread(self.rows(X))[1] * model.inverse_scale**2
+        hyperprior = Hyperprior.weak(variance, max(self.shape - 1.0, 0.5))
+        return lambda model, slots, used, rng: learn(self, model, hyperprior, slots.statistics(used), rng)
+
+    def hyperparameters(self, model: DiagonalModel) -> dict[str, np.ndarray]:
+        if not self.learn:
+            return {}
+        return {
+            "mean": model.origin + model.mean / model.inverse_scale,
+            "kappa": np.array(model.kappa),
+            "rate": model.rate / model.inverse_scale**2,
+        }
+
+    def hash_metric(self, model: DiagonalModel) -> np.ndarray | None:
+        return np.diag(model.inverse_scale / np.sqrt(model.rate)) if self.learn else None
 
     def _factor_terms(self, model: DiagonalModel, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """(p, w, e): if all rates are multiplied by f, Σ log m is p log f − Σ_k w_k Σ_j log(f + e_kj) and a constant."""
         _, a, _, b = self._posterior(model, stats)
         return model.shape * b.size, a[:, 0], (b - model.rate) / model.rate
-
-    def _scales(self, model: DiagonalModel) -> np.ndarray:
-        return model.rate
 
     def _with_hyperparameters(
         self, model: DiagonalModel, mean: np.ndarray, kappa: float, rate: np.ndarray, constants: bool = True
     ) -> DiagonalModel:
+        """The model with other hyperparameters; without look-up tables if these are not needed."""
         log_rate_sum = float(np.log(rate).sum())
         new = model._replace(mean=mean, kappa=kappa, rate=rate, rate_floor=float(rate.min()), log_rate_sum=log_rate_sum)
         return with_constants(new) if constants else new
-
-    def _variance_unit(self, model: DiagonalModel) -> float:
-        return max(self.shape - 1.0, 0.5)
 
     def with_hyperparameters(self, values: dict[str, Any]) -> DiagonalGaussian:
         return DiagonalGaussian(shape=self.shape, **values) if values else self

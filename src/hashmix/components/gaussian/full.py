@@ -8,8 +8,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import multigammaln
 
-from hashmix.components.contract import DenseSlots
+from hashmix.components.contract import DenseSlots, Learner
 from hashmix.components.gaussian.full_kernels import FullModel, marginal_constants, predictive_constants, with_constants
+from hashmix.components.gaussian.metric import LEAST_STRENGTH, MetricHyperprior, learn_metric
 from hashmix.components.gaussian.shared import (
     GaussianComponent,
     GaussianParameters,
@@ -46,8 +47,8 @@ class FullGaussian(GaussianComponent):
         Scale of the covariance's prior (a number or a vector stand for a diagonal matrix);
         ``scale / (dof - n_features - 1)`` is the covariance expected within a cluster.
     learn : bool, default=False
-        Whether ``mean``, ``kappa`` and a diagonal ``scale`` are learned under weak hyperpriors, starting from the values given
-        (:mod:`hashmix.components.gaussian.learning`).
+        Whether ``mean``, ``kappa``, ``dof`` and the whole matrix ``scale`` are learned under weak hyperpriors, starting from
+        the values given (:mod:`hashmix.components.gaussian.metric`). ``dof`` must then be at least n_features + 2.
 
     Examples
     --------
@@ -55,9 +56,6 @@ class FullGaussian(GaussianComponent):
     >>> hm.components.FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1)
     FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1, learn=False)
     """
-
-    scale_name = "scale"
-    least_share = 10.0**-0.75
 
     def __init__(self, mean: Any, kappa: float, dof: float, scale: Any, learn: bool = False) -> None:
         owner = type(self).__name__
@@ -98,10 +96,11 @@ class FullGaussian(GaussianComponent):
         scale = _check_scale(self.scale, d)
         if self.dof <= d - 1:
             raise bad_parameter(owner, "dof", f"a number > n_features - 1 = {d - 1}", self.dof)
+        if self.learn and self.dof < d + 1 + LEAST_STRENGTH:
+            raise bad_parameter(owner, "dof", f"a number ≥ n_features + 2 = {d + 2} if it is learned", self.dof)
         origin, _ = column_spread(rows)
         inverse_scale = 1.0 / np.sqrt(np.diagonal(scale))
         internal_scale = scale * inverse_scale * inverse_scale[:, None]
-        sizes = np.arange(n_tabulated(n))
         model = FullModel(
             origin,
             inverse_scale,
@@ -111,10 +110,8 @@ class FullGaussian(GaussianComponent):
             internal_scale,
             float(np.log(inverse_scale).sum()),
             float(np.linalg.slogdet(internal_scale)[1]),
-            log_gamma_ratios(0.5 * (self.dof + sizes + 1.0), 0.5 * d),
-            multigammaln(0.5 * (self.dof + sizes), d) - multigammaln(0.5 * self.dof, d),
-            np.empty(0),
-            np.empty(0),
+            np.empty(n_tabulated(n)),
+            np.empty(n_tabulated(n)),
         )
         warn_if_out_of_range(model, rows)
         return with_constants(model)
@@ -192,30 +189,43 @@ class FullGaussian(GaussianComponent):
         noise = np.linalg.solve(root.transpose(0, 2, 1), rng.standard_normal((n_clusters, d, 1)))[:, :, 0]
         return m + noise / np.sqrt(k)[:, None], root @ root.transpose(0, 2, 1)
 
-    def _scale_weight(self, model: FullModel) -> tuple[float, float]:
-        return 0.5 * model.dof, 0.5
+    def learner(self, model: FullModel, X: Any) -> Learner | None:
+        if not self.learn:
+            return None
+        hyperprior = MetricHyperprior.weak(column_spread(self.rows(X))[1] * model.inverse_scale**2)
+        return lambda model, slots, used, rng: learn_metric(self, model, hyperprior, slots.statistics(used), rng)
 
-    def _factor_terms(self, model: FullModel, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        _, dof, m, scale = self._posterior(model, stats)
-        unit = 1.0 / np.sqrt(np.diagonal(model.scale))
-        spreads = np.linalg.eigvalsh((scale - model.scale) * unit * unit[:, None])
-        return 0.5 * model.dof * m.size, 0.5 * dof, np.maximum(spreads, 0.0)
+    def hyperparameters(self, model: FullModel) -> dict[str, np.ndarray]:
+        if not self.learn:
+            return {}
+        return {
+            "mean": model.origin + model.mean / model.inverse_scale,
+            "kappa": np.array(model.kappa),
+            "dof": np.array(model.dof),
+            "scale": model.scale / (model.inverse_scale * model.inverse_scale[:, None]),
+        }
 
-    def _scales(self, model: FullModel) -> np.ndarray:
-        return np.diagonal(model.scale)
+    def hash_metric(self, model: FullModel) -> np.ndarray | None:
+        if not self.learn:
+            return None
+        return np.linalg.inv(np.linalg.cholesky(model.scale)).T * model.inverse_scale[:, None]
 
-    def _with_hyperparameters(
-        self, model: FullModel, mean: np.ndarray, kappa: float, scales: np.ndarray, constants: bool = True
+    def _spreads(self, model: FullModel, stats: np.ndarray) -> np.ndarray:
+        """Eigenvalues of Ψ⁻¹ A, A what a cluster's rows add to the scale Ψ of its prior, (K, D)."""
+        added = self._posterior(model, stats)[3] - model.scale
+        inverse = np.linalg.inv(np.linalg.cholesky(model.scale))
+        return np.maximum(np.linalg.eigvalsh(inverse @ added @ inverse.T), 0.0)
+
+    def _with_metric(
+        self, model: FullModel, mean: np.ndarray, kappa: float, scale: np.ndarray, dof: float, constants: bool = True
     ) -> FullModel:
-        log_determinant = float(np.log(scales).sum())
-        new = model._replace(mean=mean, kappa=kappa, scale=np.diag(scales), log_prior_determinant=log_determinant)
+        """The model with other hyperparameters; without look-up tables if these are not needed."""
+        log_determinant = float(np.linalg.slogdet(scale)[1])
+        new = model._replace(mean=mean, kappa=kappa, dof=dof, scale=scale, log_prior_determinant=log_determinant)
         return with_constants(new) if constants else new
 
-    def _variance_unit(self, model: FullModel) -> float:
-        return max(self.dof - len(model.mean) - 1.0, 1.0)
-
     def with_hyperparameters(self, values: dict[str, Any]) -> FullGaussian:
-        return FullGaussian(dof=self.dof, **values) if values else self
+        return FullGaussian(**{**values, "dof": float(values["dof"])}) if values else self
 
     def expected_parameters(self, model: FullModel, stats: np.ndarray) -> GaussianParameters:
         _, dof, m, scale = self._posterior(model, stats)

@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from hashmix.components.contract import (
     add,
@@ -42,8 +43,6 @@ class FullModel(NamedTuple):
     scale: np.ndarray
     log_jacobian: float
     log_prior_determinant: float
-    predictive_gammas: np.ndarray
-    marginal_gammas: np.ndarray
     predictive_constants: np.ndarray
     marginal_constants: np.ndarray
 
@@ -63,10 +62,14 @@ def marginal_constants(model: FullModel, n: np.ndarray, gammas: np.ndarray) -> n
 
 def with_constants(model: FullModel) -> FullModel:
     """The model with look-up tables that fit its hyperparameters."""
-    sizes = np.arange(len(model.predictive_gammas))
+    n, d = len(model.predictive_constants), len(model.mean)
+    sizes = np.arange(n)
+    # Both constants are made of log Γ at half-integer steps: those of the predictive D apart, those of the marginal D in a row.
+    log_gammas = gammaln(0.5 * (model.dof - d + 1.0 + np.arange(n + d)))
+    marginal_gammas = sum(log_gammas[j : j + n] for j in range(d))
     return model._replace(
-        predictive_constants=predictive_constants(model, sizes, model.predictive_gammas),
-        marginal_constants=marginal_constants(model, sizes, model.marginal_gammas),
+        predictive_constants=predictive_constants(model, sizes, log_gammas[d:] - log_gammas[:n]),
+        marginal_constants=marginal_constants(model, sizes, marginal_gammas - marginal_gammas[0]),
     )
 
 

@@ -1,12 +1,10 @@
-"""Learning the hyperparameters of Gaussian components: exact updates under weak hyperpriors.
+"""Learning the hyperparameters of diagonal Gaussians: exact updates under weak hyperpriors.
 
 Hyperpriors, in terms of the columns' means and variances v_d, whatever values a chain starts from:
 
 * ``mean_d`` ~ N(column mean, v_d);
-* the variance expected within a cluster, as a share of v_d, is log-uniform between ``10^(−8/D)`` and 1 in every column:
-  a cluster fills between 10⁻⁴ of the volume of the data and all of it; with full covariances the lower bound is at most
-  ``10^(−3/4)``: otherwise, with many columns, the bound would force clusters to be as wide as the data, and small clusters
-  that are far apart would be merged;
+* the variance expected within a cluster, as a share of v_d, is log-uniform in every column, between 1 and ``10^(−8/D)`` or
+  10⁻⁴, whichever is less: clusters may be small in every column however many columns there are;
 * ``kappa`` is log-uniform between ``10^(−24/D)`` and ``10^(−18/D)``: cluster means may lie anywhere in a region of 10⁹ to 10¹²
   cluster volumes. This is where parsimony comes from: if kappa could grow freely, clusters would become cheap, and groups
   that are not quite Gaussian would be split.
@@ -26,10 +24,12 @@ import numpy as np
 
 from hashmix.core.slice_sampling import slice_within
 
-__all__ = ["Hyperprior", "learn"]
+__all__ = ["Hyperprior", "common_factor", "draw_kappa", "learn"]
 
 #: Log10 of volumes: the smallest share of the data's volume a cluster may fill, and the region of means in cluster volumes.
 LEAST_VOLUME, LEAST_REGION, MOST_REGION = -4.0, 9.0, 12.0
+#: The least share of a column's variance within a cluster is never more than this.
+LEAST_SHARE = 1e-4
 
 #: Initial width of the slice for the common factor's logarithm.
 _WIDTH = 0.5
@@ -45,14 +45,11 @@ class Hyperprior(NamedTuple):
     most_kappa: float
 
     @classmethod
-    def weak(cls, variance: np.ndarray, scale_per_variance: float, least_share: float = 1.0) -> Hyperprior:
-        """The hyperprior of this module; a scale of ``scale_per_variance`` corresponds to an expected variance of 1.
-
-        The lower bound of the share of a column's variance within a cluster is at most ``least_share``.
-        """
+    def weak(cls, variance: np.ndarray, scale_per_variance: float) -> Hyperprior:
+        """The hyperprior of this module; a scale of ``scale_per_variance`` corresponds to an expected variance of 1."""
         d = len(variance)
         most = scale_per_variance * variance
-        least = most * min(10.0 ** (2.0 * LEAST_VOLUME / d), least_share)
+        least = most * min(10.0 ** (2.0 * LEAST_VOLUME / d), LEAST_SHARE)
         return cls(variance, least, most, 10.0 ** (-2.0 * MOST_REGION / d), 10.0 ** (-2.0 * LEAST_REGION / d))
 
 
@@ -61,7 +58,13 @@ def _truncated_gamma(x: Any, shape: float, rate: Any, low: Any, high: Any, rng: 
     return np.exp(slice_within(lambda t: shape * t - rate * np.exp(t), np.log(x), np.log(low), np.log(high), rng))
 
 
-def _common_factor(log_density: Callable[[float], float], low: float, high: float, rng: np.random.Generator) -> float:
+def draw_kappa(kappa: float, n_squares: int, squares: float, hyperprior: Any, rng: np.random.Generator) -> float:
+    """Update kappa, given the sum of so many squares of standardised offsets of the clusters' means."""
+    low, high = hyperprior.least_kappa, hyperprior.most_kappa
+    return float(_truncated_gamma(kappa, 0.5 * n_squares, 0.5 * squares, low, high, rng))
+
+
+def common_factor(log_density: Callable[[float], float], low: float, high: float, rng: np.random.Generator) -> float:
     """Slice-sampling update of a number whose current value is 0: step out, then shrink."""
     level = log_density(0.0) + math.log1p(-rng.random())
     left = -_WIDTH * rng.random()
@@ -84,36 +87,18 @@ def _common_factor(log_density: Callable[[float], float], low: float, high: floa
 def learn(component: Any, model: Any, hyperprior: Hyperprior, stats: np.ndarray, rng: np.random.Generator) -> Any:
     """Update a model's hyperparameters once, given the statistics of all clusters.
 
-    ``component`` is a Gaussian: it draws parameters and builds models (``_draw_precisions``, ``_scales`` and
+    ``component`` is a diagonal Gaussian: it draws parameters and builds models (``_draw_precisions``, ``_factor_terms`` and
     ``_with_hyperparameters``).
     """
     means, precisions = component._draw_precisions(model, stats, rng)
     n_clusters, d = means.shape
     total = precisions.sum(axis=0)
-    # Each scale has K · weight / 2 as its shape, and half the sum of the precisions, in the units of a scale, as its rate.
-    weight, per_scale = component._scale_weight(model)
-    diagonal = total if total.ndim == 1 else np.diagonal(total)
-    scales = _truncated_gamma(
-        component._scales(model),
-        n_clusters * weight,
-        per_scale * diagonal,
-        hyperprior.least_scale,
-        hyperprior.most_scale,
-        rng,
-    )
-    if total.ndim == 1:
-        precision = 1.0 / hyperprior.variance + model.kappa * total
-        pull = model.kappa * (precisions * means).sum(axis=0)
-        mean = pull / precision + rng.standard_normal(d) / np.sqrt(precision)
-        squares = (precisions * (means - mean) ** 2).sum()
-    else:
-        factor = np.linalg.cholesky(np.diag(1.0 / hyperprior.variance) + model.kappa * total)
-        pull = model.kappa * np.einsum("kij,kj->i", precisions, means)
-        mean = np.linalg.solve(factor.T, np.linalg.solve(factor, pull) + rng.standard_normal(d))
-        squares = np.einsum("ki,kij,kj->", means - mean, precisions, means - mean)
-    kappa = float(
-        _truncated_gamma(model.kappa, 0.5 * n_clusters * d, 0.5 * squares, hyperprior.least_kappa, hyperprior.most_kappa, rng)
-    )
+    scales = _truncated_gamma(model.rate, n_clusters * model.shape, total, hyperprior.least_scale, hyperprior.most_scale, rng)
+    precision = 1.0 / hyperprior.variance + model.kappa * total
+    pull = model.kappa * (precisions * means).sum(axis=0)
+    mean = pull / precision + rng.standard_normal(d) / np.sqrt(precision)
+    squares = (precisions * (means - mean) ** 2).sum()
+    kappa = draw_kappa(model.kappa, n_clusters * d, squares, hyperprior, rng)
     model = component._with_hyperparameters(model, mean, kappa, scales, False)
 
     # The hyperprior is log-uniform in every scale: a common factor changes the likelihood only.
@@ -124,5 +109,5 @@ def learn(component: Any, model: Any, hyperprior: Hyperprior, stats: np.ndarray,
 
     low = float(np.log(hyperprior.least_scale / scales).max())
     high = float(np.log(hyperprior.most_scale / scales).min())
-    common = math.exp(_common_factor(log_density, min(low, 0.0), max(high, 0.0), rng))
+    common = math.exp(common_factor(log_density, min(low, 0.0), max(high, 0.0), rng))
     return component._with_hyperparameters(model, mean, kappa, scales * common)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
-from hashmix.components.contract import Component, Learner
+from hashmix.components.contract import Component
 from hashmix.components.densities import DiagonalDensity, FullDensity
-from hashmix.components.gaussian.learning import Hyperprior, learn
 from hashmix.data.rows import ROW_BLOCK, DenseRows
 
 __all__ = [
@@ -52,52 +51,10 @@ class GaussianComponent(Component):
     sweeps_held_from_one = 15
 
     learn: bool
-    #: Name of the hyperparameter that scales a cluster's variances.
-    scale_name: ClassVar[str]
-    #: Upper bound of the least share of a column's variance that a learned scale allows within a cluster.
-    least_share: ClassVar[float] = 1.0
-
-    def learner(self, model: Any, X: Any) -> Learner | None:
-        if not self.learn:
-            return None
-        variance = column_spread(self.rows(X))[1] * model.inverse_scale**2
-        hyperprior = Hyperprior.weak(variance, self._variance_unit(model), self.least_share)
-        return lambda model, slots, used, rng: learn(self, model, hyperprior, slots.statistics(used), rng)
-
-    def hyperparameters(self, model: Any) -> dict[str, np.ndarray]:
-        if not self.learn:
-            return {}
-        return {
-            "mean": model.origin + model.mean / model.inverse_scale,
-            "kappa": np.array(model.kappa),
-            self.scale_name: self._scales(model) / model.inverse_scale**2,
-        }
 
     @abstractmethod
     def _draw_precisions(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """A draw of every cluster's mean and precision (its diagonal, or the matrix), in internal units."""
-
-    @abstractmethod
-    def _scales(self, model: Any) -> np.ndarray:
-        """The scale of every column in the prior of clusters' variances."""
-
-    @abstractmethod
-    def _scale_weight(self, model: Any) -> tuple[float, float]:
-        """(a, b): given a cluster with precision p, the density of a scale s is ∝ s^a exp(−b s p)."""
-
-    @abstractmethod
-    def _factor_terms(self, model: Any, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """(p, w, e): if all scales are multiplied by f, Σ log m is p log f − Σ_k w_k Σ_j log(f + e_kj) and a constant."""
-
-    @abstractmethod
-    def _variance_unit(self, model: Any) -> float:
-        """The scale that stands for an expected variance of 1 (as near as there is one)."""
-
-    @abstractmethod
-    def _with_hyperparameters(
-        self, model: Any, mean: np.ndarray, kappa: float, scales: np.ndarray, constants: bool = True
-    ) -> Any:
-        """The model with other hyperparameters; without look-up tables if these are not needed."""
 
     def draw_density(self, model: Any, stats: np.ndarray, rng: np.random.Generator) -> DiagonalDensity | FullDensity:
         means, precisions = self._draw_precisions(model, stats, rng)
@@ -108,6 +65,16 @@ class GaussianComponent(Component):
         constants = log_roots + model.log_jacobian - 0.5 * means.shape[1] * _LOG_2PI
         kind = DiagonalDensity if precisions.ndim == 2 else FullDensity
         return kind.of(model.origin, model.inverse_scale, means, precisions, constants)
+
+    def positions(self, model: Any, stats: np.ndarray) -> np.ndarray:
+        """Means in units of the covariance within clusters, averaged over rows."""
+        means, covariances = self.expected_parameters(model, stats)
+        within = np.average(covariances, axis=0, weights=stats[:, 0])
+        means = means - means.mean(axis=0)
+        if within.ndim == 1:
+            return means / np.sqrt(within)
+        unit = np.sqrt(np.diagonal(within))
+        return solve_triangular(np.linalg.cholesky(within / unit / unit[:, None]), (means / unit).T, lower=True).T
 
     def log_densities(self, parameters: GaussianParameters, X: Any) -> np.ndarray:
         return log_densities(parameters, self.rows(X).matrix())

@@ -1,0 +1,138 @@
+"""Dequantisation: values of columns with few distinct values are spread within their cells.
+
+A column of integers, prices or rounded measurements breaks density models: where it is constant within a cluster, or a
+combination of such columns is, the density is unbounded. So each value of such a column gets a uniform number within its
+cell, once, before anything else. A density is then at most the probability of a cell divided by its size. The numbers depend
+on the key, the row and the column, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hashmix.core.compiling import borrowed, helper, kernel
+from hashmix.core.counter import address, uniform_at
+from hashmix.data.rows import ROW_BLOCK, DenseRows
+
+__all__ = ["Lattice", "dequantise"]
+
+#: Rows that are looked at to find columns with few distinct values, evenly spread.
+_LOOKED_AT = 10_000
+#: A column has few distinct values if these are at most this share of the rows looked at.
+_FEW = 0.5
+#: Least width of a cell, in standard deviations of its column.
+_LEAST_WIDTH = 0.01
+#: If a combination of columns varies less than this (as an eigenvalue of their correlations), all columns are spread a little.
+_SINGULAR, _LITTLE = 1e-6, 0.03
+
+
+class Lattice(NamedTuple):
+    """The cells of every column: its distinct values in increasing order, one column after the other, and their widths."""
+
+    begins: np.ndarray  # (D + 1,) where the values of a column begin
+    values: np.ndarray
+    widths: np.ndarray
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Mask of the columns that have cells."""
+        return np.diff(self.begins) > 0
+
+    @classmethod
+    def of(cls, rows: DenseRows) -> Lattice:
+        """The lattice of the rows, from an evenly spread sample of them."""
+        sample = rows.values[:: max(1, rows.n_rows // _LOOKED_AT)].astype(np.float64)
+        found = [_cells(sample[:, j]) for j in range(rows.n_columns)]
+        if any(len(values) == 0 for values, _ in found) and _is_singular(sample):
+            little = _LITTLE * sample.std(axis=0)
+            found = [cells if len(cells[0]) else (sample[:1, j], little[j : j + 1]) for j, cells in enumerate(found)]
+        begins = np.cumsum([0] + [len(values) for values, _ in found])
+        return cls(begins, np.concatenate([v for v, _ in found]), np.concatenate([w for _, w in found]))
+
+
+def _cells(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of a column that has few, and the width of the cell of each; nothing for other columns.
+
+    A cell is as wide as the smaller gap to the next values, and not wider than most gaps: outliers keep their place.
+    """
+    values, counts = np.unique(column, return_counts=True)
+    if len(values) == 1 or len(values) > _FEW * len(column):
+        return np.empty(0), np.empty(0)
+    gaps = np.diff(values)
+    nearer = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
+    order = np.argsort(nearer)
+    usual = nearer[order][np.searchsorted(np.cumsum(counts[order]), 0.5 * len(column))]
+    return values, np.maximum(np.minimum(nearer, usual), _LEAST_WIDTH * column.std())
+
+
+def _is_singular(sample: np.ndarray) -> bool:
+    """Whether some combination of columns is constant, or nearly."""
+    varies = sample.std(axis=0) > 0
+    if len(sample) <= varies.sum() or varies.sum() < 2:
+        return bool(varies.sum() >= 2)
+    return bool(np.linalg.eigvalsh(np.corrcoef(sample[:, varies], rowvar=False))[0] < _SINGULAR)
+
+
+@helper
+def _nearest(values, begin, end, x):
+    """The place of the value nearest to x."""
+    low, high = begin, end - 1
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    if low > begin and x - values[low - 1] < values[low] - x:
+        return low - 1
+    return low
+
+
+@kernel
+def _spread(key, lattice, values, begin, end, out):
+    lattice, values, out = borrowed(lattice), borrowed(values), borrowed(out)
+    for i in range(begin, end):
+        for j in range(values.shape[1]):
+            first, last = lattice.begins[j], lattice.begins[j + 1]
+            if first < last:
+                width = lattice.widths[_nearest(lattice.values, first, last, values[i, j])]
+                out[i, j] = values[i, j] + width * (uniform_at(address(key, j, i), 0) - 0.5)
+
+
+def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
+    """Spread the values of columns with few distinct values within their cells.
+
+    Columns are also spread, by a hundredth of their standard deviation, if a combination of columns is constant.
+
+    Parameters
+    ----------
+    rows : DenseRows
+    key : int
+        Names the random numbers, together with the row and the column.
+
+    Returns
+    -------
+    rows : DenseRows
+        A copy; the rows themselves if no column was spread.
+    columns : bool array of shape (n_columns,)
+        The columns that were spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.data.dequantise import dequantise
+    >>> from hashmix.data.rows import as_dense
+    >>> X = np.array([[0.0, 0.11], [1.0, 0.72], [0.0, 0.53], [1.0, 0.34]])
+    >>> rows, columns = dequantise(as_dense(X), key=1)
+    >>> columns, bool((abs(rows.values - X) < 0.5).all())
+    (array([ True, False]), True)
+    """
+    lattice = Lattice.of(rows)
+    if not lattice.columns.any():
+        return rows, lattice.columns
+    out = rows.values.copy()
+    for begin in range(0, rows.n_rows, ROW_BLOCK):
+        _spread(np.uint64(key), lattice, rows.values, begin, min(begin + ROW_BLOCK, rows.n_rows), out)
+    return DenseRows(out), lattice.columns

@@ -1,0 +1,206 @@
+"""A tree over the clusters of an estimate: which clusters belong together, at every level from all of them to one.
+
+The two clusters that are joined next have the least n_a n_b/(n_a + n_b) · d: Ward's criterion with distances instead of their
+squares, so that a few rows far away do not keep a level for themselves. d is the distance between clusters in coordinates of
+the component (:meth:`hashmix.components.Component.positions`): for Gaussians, in units of the spread within clusters. Only
+sizes and positions are needed, no rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hashmix.core.compiling import borrowed, helper, kernel
+
+__all__ = ["Levels", "compare_levels", "cut_linkage", "join_clusters"]
+
+#: Up to this many clusters, all levels are compared; beyond, so many more, in geometric steps.
+_ALL_LEVELS, _MORE_LEVELS = 60, 60
+#: A level is reproducible if its agreement is within this of the best, and not at all if it is below the least.
+_TOLERANCE, _LEAST_AGREEMENT = 0.05, 0.25
+
+
+# ---- joining ---------------------------------------------------------------------------------------------------------------
+
+
+@helper
+def _height(positions, sizes, a, b):
+    total = 0.0
+    for j in range(positions.shape[1]):
+        offset = positions[a, j] - positions[b, j]
+        total += offset * offset
+    return sizes[a] * sizes[b] / (sizes[a] + sizes[b]) * math.sqrt(total)
+
+
+@helper
+def _find_nearest(positions, sizes, alive, a, nearest, least):
+    """Find the cluster after a that is cheapest to join with it."""
+    least[a], nearest[a] = math.inf, -1
+    for b in range(a + 1, len(sizes)):
+        if alive[b]:
+            height = _height(positions, sizes, a, b)
+            if height < least[a]:
+                least[a], nearest[a] = height, b
+
+
+@kernel
+def _join(positions, sizes, joined, heights):
+    """Join clusters until one is left. Positions and sizes are overwritten: a union takes the place of its second part."""
+    positions, sizes, joined, heights = borrowed(positions), borrowed(sizes), borrowed(joined), borrowed(heights)
+    k = len(sizes)
+    alive = np.ones(k, np.bool_)
+    nearest, least = np.empty(k, np.int64), np.empty(k)
+    for a in range(k):
+        _find_nearest(positions, sizes, alive, a, nearest, least)
+    for step in range(k - 1):
+        a = 0
+        for c in range(k):
+            if alive[c] and (not alive[a] or least[c] < least[a]):
+                a = c
+        b = nearest[a]
+        joined[step, 0], joined[step, 1], heights[step] = a, b, least[a]
+        share = sizes[a] / (sizes[a] + sizes[b])
+        for j in range(positions.shape[1]):
+            positions[b, j] += share * (positions[a, j] - positions[b, j])
+        sizes[b] += sizes[a]
+        alive[a] = False
+        for c in range(b):
+            if not alive[c]:
+                continue
+            if nearest[c] == a or nearest[c] == b:
+                _find_nearest(positions, sizes, alive, c, nearest, least)
+            else:
+                height = _height(positions, sizes, c, b)
+                if height < least[c]:
+                    least[c], nearest[c] = height, b
+        _find_nearest(positions, sizes, alive, b, nearest, least)
+
+
+def join_clusters(positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Join the two clusters that are cheapest to join until one is left.
+
+    Parameters
+    ----------
+    positions : array of shape (n_clusters, n_coordinates)
+        Where clusters are; Euclidean distances say how different they are.
+    sizes : array of shape (n_clusters,)
+
+    Returns
+    -------
+    array of shape (n_clusters - 1, 4)
+        A linkage matrix of SciPy, except that its last column counts rows. Heights never decrease.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.tree import join_clusters
+    >>> join_clusters(np.array([[0.0], [1.0], [9.0]]), np.array([5, 5, 10]))
+    array([[ 0. ,  1. ,  2.5, 10. ],
+           [ 2. ,  3. , 42.5, 20. ]])
+    """
+    k = len(sizes)
+    joined, heights = np.empty((k - 1, 2), np.int64), np.empty(k - 1)
+    sums = np.array(sizes, np.float64)
+    _join(np.array(positions, np.float64), sums.copy(), joined, heights)
+    out = np.empty((k - 1, 4))
+    number = np.arange(k)
+    for step, (a, b) in enumerate(joined.tolist()):
+        sums[b] += sums[a]
+        out[step] = *sorted((number[a], number[b])), heights[step], sums[b]
+        number[b] = k + step
+    np.maximum.accumulate(out[:, 2], out=out[:, 2])
+    return out
+
+
+def cut_linkage(linkage: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The group of every cluster when the tree is cut into ``n_clusters`` groups, numbered in the order of first appearance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.tree import cut_linkage, join_clusters
+    >>> cut_linkage(join_clusters(np.array([[0.0], [1.0], [9.0]]), np.array([5, 5, 10])), 2)
+    array([0, 0, 1])
+    """
+    k = len(linkage) + 1
+    root = np.arange(2 * k - 1)
+    # From the top down: what was joined after the cut stays apart.
+    for step in range(k - n_clusters - 1, -1, -1):
+        root[linkage[step, :2].astype(np.int64)] = root[k + step]
+    _, first, groups = np.unique(root[:k], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[groups]
+
+
+# ---- levels ----------------------------------------------------------------------------------------------------------------
+
+
+class Levels(NamedTuple):
+    """How well two halves of the rows agree at every level of their trees.
+
+    Attributes
+    ----------
+    n_clusters : int array
+        Levels.
+    agreement : array
+        Adjusted Rand index of the two halves' labels at each level.
+    reproducible : int
+        The finest level with an agreement within 0.05 of the best; 1 if no level has an agreement of 0.25.
+    """
+
+    n_clusters: np.ndarray
+    agreement: np.ndarray
+    reproducible: int
+
+
+def compare_levels(table: np.ndarray, first: np.ndarray, second: np.ndarray) -> Levels:
+    """Compare two trees level by level.
+
+    Parameters
+    ----------
+    table : array of shape (K1, K2)
+        How many rows are in each cluster of the first and of the second estimate.
+    first, second : arrays
+        Linkage matrices of the two estimates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.tree import compare_levels, join_clusters
+    >>> tree = join_clusters(np.array([[0.0], [1.0], [9.0]]), np.array([5, 5, 10]))
+    >>> compare_levels(np.array([[3, 2, 0], [2, 3, 0], [0, 0, 10]]), tree, tree).reproducible
+    2
+    """
+    most = min(table.shape)
+    if most < 2:
+        return Levels(np.array([1]), np.array([1.0]), 1)
+    levels = np.arange(2, min(most, _ALL_LEVELS) + 1)
+    if most > _ALL_LEVELS:
+        levels = np.unique(np.append(levels, np.geomspace(_ALL_LEVELS, most, _MORE_LEVELS).round().astype(int)))
+    agreement = np.array([_rand_index(_grouped(table, cut_linkage(first, k), cut_linkage(second, k))) for k in levels])
+    best = agreement.max()
+    reproducible = int(levels[agreement >= best - _TOLERANCE].max()) if best >= _LEAST_AGREEMENT else 1
+    return Levels(levels, agreement, reproducible)
+
+
+def _grouped(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The contingency table of groups of rows and columns."""
+    by_row = np.zeros((rows.max() + 1, table.shape[1]))
+    np.add.at(by_row, rows, table)
+    out = np.zeros((columns.max() + 1, len(by_row)))
+    np.add.at(out, columns, by_row.T)
+    return out.T
+
+
+def _rand_index(table: np.ndarray) -> float:
+    """Adjusted Rand index of a contingency table."""
+
+    def pairs(counts: np.ndarray) -> float:
+        return float((counts * (counts - 1.0)).sum() / 2.0)
+
+    together, a, b = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    expected = a * b / pairs(table.sum(keepdims=True))
+    most = 0.5 * (a + b)
+    return 1.0 if most == expected else (together - expected) / (most - expected)
