@@ -22,7 +22,7 @@ from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
 from hashmix.core.progress import can_show, counting_bar
 from hashmix.data.readers import formats_help, read_table
-from hashmix.estimator import SplitMergeMixture
+from hashmix.estimator import SplitMergeMixture, sampled_rows
 from hashmix.moves import SCHEDULES
 from hashmix.paper.command import run as run_paper
 from hashmix.paper.downloads import download
@@ -82,6 +82,10 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 50 to 400, by number of rows)")
     fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
     fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
+    fit.add_argument(
+        "--sample-size", type=int, metavar="M", help="sample the posterior of M random rows, and label all rows by it"
+    )
+    fit.add_argument("--levels", metavar="K,…", help="also cut the tree of clusters: numbers, or reproducible")
     fit.add_argument("--max-seconds", type=float, help="stop sampling after this time")
     fit.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     fit.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -143,7 +147,23 @@ def _add_warmup(commands: Any) -> None:
 
 
 #: Settings of a fit that are needed to resume it, stored in its folder.
-_KEPT = ("data", "columns", "component", "prior", "moves", "init", "draws", "warmup", "thin", "chains", "seed")
+_KEPT = (
+    "data",
+    "columns",
+    "component",
+    "prior",
+    "moves",
+    "init",
+    "draws",
+    "warmup",
+    "thin",
+    "chains",
+    "sample_size",
+    "levels",
+    "seed",
+)
+#: Of these, the settings that folders of earlier versions lack.
+_KEPT_LATER = ("sample_size", "levels")
 
 
 def _read(options: argparse.Namespace, show: bool) -> tuple[Any, list[str]]:
@@ -162,7 +182,7 @@ def _resume(options: argparse.Namespace) -> int:
 def _kept_settings(folder: Path) -> dict[str, Any]:
     try:
         kept = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-        return {name: kept[name] for name in _KEPT}
+        return {name: kept.get(name) if name in _KEPT_LATER else kept[name] for name in _KEPT}
     except FileNotFoundError:
         raise ValueError(f"{str(folder)!r} is not a folder that hashmix fit has written to: it has no fit.json.") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -179,6 +199,8 @@ def _report(options: argparse.Namespace) -> int:
         title = Path(fit.data).name
         if Path(fit.data).is_file():
             X, names = _read(fit, False)
+            if fit.sample_size is not None:
+                X = X[sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report")]
             source = resolve_component(fit.component, X, "hashmix report").source
             if source.fingerprint() != read_about(folder)["data"]:
                 raise ValueError(f"{fit.data} is no longer the data of this run.")
@@ -193,6 +215,7 @@ def _report(options: argparse.Namespace) -> int:
 def _fit(options: argparse.Namespace) -> int:
     show = not options.quiet and can_show()
     X, names = _read(options, show)
+    wanted = _wanted_levels(options.levels)
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     _check_folder(folder)
     model = SplitMergeMixture(
@@ -203,6 +226,7 @@ def _fit(options: argparse.Namespace) -> int:
         n_warmup="auto" if options.warmup is None else options.warmup,
         thin=options.thin,
         n_chains=options.chains,
+        sample_size=options.sample_size,
         max_seconds=options.max_seconds,
         init=options.init,
         random_state=options.seed,
@@ -224,11 +248,28 @@ def _fit(options: argparse.Namespace) -> int:
         raise
     write_atomically(folder / "fit.json", text.encode())
     seconds = time.perf_counter() - begin
+    cuts = {f"level_{level}": _cut(model, level) for level in wanted}
     summary = _summary(model, options.data, X, names, seconds)
-    written = _write(folder, model, X, names, summary, Path(options.data).name)
+    summary |= {"levels": {name: int(labels.max()) + 1 for name, labels in cuts.items()}} if cuts else {}
+    written = _write(folder, model, X, names, summary, Path(options.data).name, cuts)
     _print_result(model, X, summary, seconds)
     print(f"wrote {', '.join(written)} to {folder}")
     return 0
+
+
+def _wanted_levels(text: str | None) -> list[int | str]:
+    """The levels of ``--levels``."""
+    out: list[int | str] = []
+    for part in text.split(",") if text else []:
+        if part.strip() != "reproducible" and not (part.strip().isdigit() and int(part) > 0):
+            raise ValueError(f"--levels must be whole numbers above 0 or reproducible, with commas. Got {part!r} instead.")
+        out.append(int(part) if part.strip().isdigit() else part.strip())
+    return out
+
+
+def _cut(model: SplitMergeMixture, level: int | str) -> np.ndarray:
+    """Labels at a level; all clusters if there are fewer."""
+    return model.cut(level if isinstance(level, str) else min(level, model.n_clusters_))
 
 
 def _check_folder(folder: Path) -> None:
@@ -242,6 +283,10 @@ def _print_result(model: SplitMergeMixture, X: Any, summary: dict[str, Any], sec
     shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
     found = "1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters"
     print(f"{X.shape[0]} rows, {X.shape[1]} columns: {found} in {seconds:.1f} s")
+    if chosen := model.posterior_.settings.get("chosen"):
+        print(f"component: {chosen}")
+    if spread := model.posterior_.settings.get("dequantised"):
+        print(f"columns with few distinct values, spread within their cells: {len(spread)}")
     print(f"posterior of the number of clusters: {shares}")
     print(model.posterior_.verdict())
     for cluster in sorted(summary["clusters"], key=lambda cluster: -cluster["size"])[:_SHOWN]:
@@ -300,14 +345,17 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
-def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any], title: str) -> list[str]:
+def _write(
+    folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any], title: str, cuts: dict[str, np.ndarray]
+) -> list[str]:
     """Write all results to a temporary folder first, then move them: results are never incomplete."""
     temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
     try:
-        lines = "".join(f"{row},{label}\n" for row, label in enumerate(model.labels_))
-        (temporary / "labels.csv").write_text("row,label\n" + lines, encoding="utf-8")
+        columns = {"label": model.labels_, **cuts}
+        lines = (",".join(map(str, line)) for line in zip(range(len(model.labels_)), *columns.values(), strict=True))
+        (temporary / "labels.csv").write_text("\n".join([",".join(["row", *columns]), *lines]) + "\n", encoding="utf-8")
         (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _pictures(temporary, model, X, names, title)
+        _pictures(temporary, model, X, names, title, "level_reproducible" in cuts)
         written = sorted(path.name for path in temporary.iterdir())
         folder.mkdir(exist_ok=True)
         for name in written:
@@ -317,7 +365,7 @@ def _write(folder: Path, model: Any, X: Any, names: list[str], summary: dict[str
     return written
 
 
-def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str) -> None:
+def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str, levels: bool) -> None:
     """Write the plots, and the report, which also has plots."""
     try:
         import matplotlib
@@ -338,7 +386,9 @@ def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str) ->
         ax.figure.savefig(folder / "clusters.png", dpi=120)
     plt.close("all")
     try:
-        model.posterior_.report(folder / "report.html", X, names, model.labels_, title)
+        rows, coarser = model.sample_indices_, {"tree": model.tree_, "levels": model.levels() if levels else None}
+        shown = X if len(rows) == X.shape[0] else X[rows]
+        model.posterior_.report(folder / "report.html", shown, names, model.posterior_.point_estimate(), title, **coarser)
     except ImportError as error:
         print(f"hashmix: report skipped: {error}", file=sys.stderr)
 

@@ -26,7 +26,7 @@ from hashmix.resolutions import Resolutions
 from hashmix.run.settings import RunSettings
 from hashmix.sampling import run_problem
 
-__all__ = ["SplitMergeMixture"]
+__all__ = ["SplitMergeMixture", "sampled_rows"]
 
 
 class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
@@ -190,7 +190,7 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
             run_dir=self.run_dir,
         )
         owner = type(self).__name__
-        self.sample_indices_ = _sampled(X.shape[0], self.sample_size, self.random_state, owner)
+        self.sample_indices_ = sampled_rows(X.shape[0], self.sample_size, self.random_state, owner)
         sampled = len(self.sample_indices_) < X.shape[0]
         problem = Problem.resolve(
             X[self.sample_indices_] if sampled else X, self.component, self.prior, self.moves, settings, owner
@@ -487,8 +487,15 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         return representative_rows(self.component_, predictive.model, predictive.stats, used, self.labels_, n_rows)
 
 
-def _sampled(n: int, sample_size: Any, random_state: Any, owner: str) -> np.ndarray:
-    """The rows to sample the posterior of, in increasing order."""
+def sampled_rows(n: int, sample_size: Any, random_state: Any, owner: str) -> np.ndarray:
+    """The rows to sample the posterior of, in increasing order.
+
+    Examples
+    --------
+    >>> from hashmix.estimator import sampled_rows
+    >>> len(sampled_rows(100, 10, 0, "SplitMergeMixture"))
+    10
+    """
     if sample_size is None:
         return np.arange(n)
     m = check_integer(owner, "sample_size", sample_size, low=2)

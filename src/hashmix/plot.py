@@ -10,7 +10,18 @@ if TYPE_CHECKING:
     from hashmix.posterior import Posterior
     from hashmix.posterior.describe.words import Word
 
-__all__ = ["ClusterDisplay", "clusters", "co_clustering", "moves", "n_clusters", "sizes", "trace", "words"]
+__all__ = [
+    "ClusterDisplay",
+    "clusters",
+    "co_clustering",
+    "levels",
+    "moves",
+    "n_clusters",
+    "sizes",
+    "trace",
+    "tree",
+    "words",
+]
 
 # Paul Tol's colour-blind safe sets; with more clusters than colours, these repeat with other markers.
 _COLOURS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#EE7733", "#009988", "#332288", "#882255"]
@@ -98,6 +109,81 @@ def clusters(X: np.ndarray, labels: np.ndarray, ax: Any = None, max_points: int 
             linewidths=0,
             alpha=0.8,
         )
+    return _plain(ax)
+
+
+def tree(linkage: np.ndarray, sizes: np.ndarray, ax: Any = None, max_leaves: int = 30) -> Any:
+    """The tree of clusters as a dendrogram, with the number of rows of every branch; returns the axes.
+
+    Parameters
+    ----------
+    linkage : array of shape (n_clusters - 1, 4)
+        ``tree_`` of a fitted model.
+    sizes : int array of shape (n_clusters,)
+        Rows of every cluster, ``np.bincount(labels_)``.
+    ax : matplotlib axes, optional
+    max_leaves : int, default=30
+        If there are more clusters, only the top of the tree is drawn.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix.plot
+    >>> from hashmix.posterior.tree import join_clusters
+    >>> sizes = np.array([5, 5, 10])
+    >>> ax = hashmix.plot.tree(join_clusters(np.array([[0.0], [1.0], [9.0]]), sizes), sizes)
+    """
+    from scipy.cluster.hierarchy import dendrogram
+
+    ax = _axes(ax, (7, 4))
+    k = len(sizes)
+    if k < 2:
+        ax.set_title("1 cluster: there is nothing to join", fontsize="medium")
+        return _plain(ax)
+    rows = np.concatenate([np.asarray(sizes, np.float64), np.zeros(k - 1)])
+    for step, (a, b) in enumerate(linkage[:, :2].astype(int)):
+        rows[k + step] = rows[a] + rows[b]
+
+    def name(node: int) -> str:
+        return f"{node}: {rows[node]:,.0f}" if node < k else f"{rows[node]:,.0f}"
+
+    # Heights span orders of magnitude: their roots show the lower levels, too.
+    drawn = linkage.copy()
+    drawn[:, 2] = np.sqrt(drawn[:, 2])
+    truncated = {"truncate_mode": "lastp", "p": max_leaves} if k > max_leaves else {}
+    dendrogram(
+        drawn, ax=ax, leaf_label_func=name, leaf_rotation=90, color_threshold=0, above_threshold_color=_COLOURS[0], **truncated
+    )
+    ax.set(ylabel="√ height", xlabel="cluster: rows")
+    ax.tick_params(axis="x", labelsize="small")
+    return _plain(ax)
+
+
+def levels(compared: Any, ax: Any = None) -> Any:
+    """How well two halves of the rows agree at every level, with the reproducible one marked; returns the axes.
+
+    Parameters
+    ----------
+    compared : Levels
+        ``model.levels()``.
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix.plot
+    >>> from hashmix.posterior.tree import Levels
+    >>> ax = hashmix.plot.levels(Levels(np.arange(2, 6), np.array([0.7, 0.9, 0.8, 0.6]), 3))
+    """
+    ax = _axes(ax, (6, 3))
+    ax.plot(compared.n_clusters, compared.agreement, color=_COLOURS[0], marker="o", ms=3, lw=1.2)
+    ax.axvline(compared.reproducible, color=_COLOURS[1], lw=1.2, ls="--")
+    ax.annotate(
+        f"{compared.reproducible}", (compared.reproducible, 0.02), xytext=(4, 0), textcoords="offset points", color=_COLOURS[1]
+    )
+    if compared.n_clusters[-1] > 100:
+        ax.set_xscale("log")
+    else:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel="clusters", ylabel="agreement of two halves (ARI)", ylim=(0.0, 1.02))
     return _plain(ax)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -96,6 +97,8 @@ class Problem:
             with one_blas_thread():
                 choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)
             chosen = choice.component
+            if settings.progress:
+                print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
         return cls(target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice)
 

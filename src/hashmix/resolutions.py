@@ -36,7 +36,7 @@ class Resolutions:
 
     @cached_property
     def tree_(self) -> np.ndarray:
-        """The tree of the estimate's clusters: a linkage matrix of SciPy whose last column counts rows.
+        """The tree of the estimate's clusters: a linkage matrix as SciPy has it.
 
         Clusters are joined by their sizes and positions (:mod:`hashmix.posterior.tree`); no rows are looked at.
 
@@ -45,8 +45,8 @@ class Resolutions:
         >>> import hashmix as hm
         >>> from sklearn.datasets import make_blobs
         >>> X, y = make_blobs(300, centers=[[-9], [-7], [9]], cluster_std=0.3, random_state=0)
-        >>> hm.SplitMergeMixture(random_state=0).fit(X).tree_[:, 3]
-        array([200., 300.])
+        >>> hm.SplitMergeMixture(random_state=0).fit(X).tree_.shape
+        (2, 4)
         """
         check_is_fitted(self)
         predictive = self._predictive

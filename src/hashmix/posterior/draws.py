@@ -157,6 +157,8 @@ class Posterior(Partitions):
         feature_names: Any = None,
         labels: Any = None,
         title: str = "Clusters",
+        tree: Any = None,
+        levels: Any = None,
     ) -> None:
         """Write one self-contained HTML page: verdict, number of clusters, clusters, map, traces, moves and settings.
 
@@ -172,6 +174,10 @@ class Posterior(Partitions):
             The partition to show; the point estimate by default.
         title : str, default="Clusters"
             Title of the page.
+        tree : array, optional
+            ``tree_`` of a fitted model: which clusters belong together.
+        levels : Levels, optional
+            ``levels()`` of a fitted model: how many clusters another sample would show.
 
         Examples
         --------
@@ -182,7 +188,7 @@ class Posterior(Partitions):
         ...     print(pathlib.Path(f"{folder}/report.html").read_text(encoding="utf-8")[:15])
         <!doctype html>
         """
-        write_report(self, path, X, feature_names, self._partition_or_estimate("report", labels), title)
+        write_report(self, path, X, feature_names, self._partition_or_estimate("report", labels), title, (tree, levels))
 
     def __repr__(self) -> str:
         probabilities = self.n_clusters_probabilities()

@@ -91,25 +91,24 @@ def join_clusters(positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     Returns
     -------
     array of shape (n_clusters - 1, 4)
-        A linkage matrix of SciPy, except that its last column counts rows. Heights never decrease.
+        A linkage matrix as SciPy has it. Heights never decrease.
 
     Examples
     --------
     >>> import numpy as np
     >>> from hashmix.posterior.tree import join_clusters
     >>> join_clusters(np.array([[0.0], [1.0], [9.0]]), np.array([5, 5, 10]))
-    array([[ 0. ,  1. ,  2.5, 10. ],
-           [ 2. ,  3. , 42.5, 20. ]])
+    array([[ 0. ,  1. ,  2.5,  2. ],
+           [ 2. ,  3. , 42.5,  3. ]])
     """
     k = len(sizes)
     joined, heights = np.empty((k - 1, 2), np.int64), np.empty(k - 1)
-    sums = np.array(sizes, np.float64)
-    _join(np.array(positions, np.float64), sums.copy(), joined, heights)
+    _join(np.array(positions, np.float64), np.array(sizes, np.float64), joined, heights)
     out = np.empty((k - 1, 4))
-    number = np.arange(k)
+    number, leaves = np.arange(k), np.ones(k)
     for step, (a, b) in enumerate(joined.tolist()):
-        sums[b] += sums[a]
-        out[step] = *sorted((number[a], number[b])), heights[step], sums[b]
+        leaves[b] += leaves[a]
+        out[step] = *sorted((number[a], number[b])), heights[step], leaves[b]
         number[b] = k + step
     np.maximum.accumulate(out[:, 2], out=out[:, 2])
     return out

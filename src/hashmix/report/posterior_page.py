@@ -26,9 +26,15 @@ _ROWS_FOR_COLUMNS = 50_000
 
 
 def write_report(
-    posterior: Posterior, path: str | os.PathLike, X: Any, feature_names: Any, labels: np.ndarray, title: str
+    posterior: Posterior,
+    path: str | os.PathLike,
+    X: Any,
+    feature_names: Any,
+    labels: np.ndarray,
+    title: str,
+    coarser: tuple[Any, Any] = (None, None),
 ) -> None:
-    """Write the page; see :meth:`hashmix.Posterior.report`. ``labels`` are numbered 0, 1, …"""
+    """Write the page; see :meth:`hashmix.Posterior.report`. ``labels`` are numbered 0, 1, …; ``coarser`` is (tree, levels)."""
     names: list[str] = []
     numbers = np.empty((posterior.n_samples, 0))
     numeric: list[str] = []
@@ -47,6 +53,7 @@ def write_report(
         _figures(posterior, numbers, labels),
         "<h2>Clusters</h2>",
         _clusters(frame, names),
+        _coarser(labels, *coarser),
         "<h2>Convergence</h2>",
         _lines_of(posterior.summary().iloc[:_QUANTITIES], "quantity"),
         '<p class="faint">R̂ near 1 means that chains agree; ess is the effective sample size of the draws.</p>',
@@ -89,6 +96,24 @@ def _figures(posterior: Posterior, numbers: np.ndarray, labels: np.ndarray) -> s
         caption = "The rows, coloured by cluster."
         drawn.insert(0, drawn_figure(lambda ax: plot.clusters(numbers, labels, ax), caption, height=4.4))
     return '<div class="figures">' + "".join(drawn) + "</div>"
+
+
+def _coarser(labels: np.ndarray, tree: Any, levels: Any) -> str:
+    """The tree of the clusters, and which of its levels another sample would show."""
+    drawn = []
+    if tree is not None and len(tree):
+        caption = "Which clusters belong together. Branches are labelled with their rows."
+        drawn.append(drawn_figure(lambda ax: plot.tree(tree, np.bincount(labels), ax), caption, height=4.0))
+    if levels is not None:
+        caption = "How well two halves of the rows agree when both trees are cut at a level."
+        drawn.append(drawn_figure(lambda ax: plot.levels(levels, ax), caption))
+    if not drawn:
+        return ""
+    text = "<h2>Fewer clusters</h2>"
+    if levels is not None:
+        found = "1 cluster" if levels.reproducible == 1 else f"{levels.reproducible} clusters"
+        text += f"<p>How many clusters would another sample show? Two halves of the rows agree best down to {found}.</p>"
+    return text + '<div class="figures">' + "".join(drawn) + "</div>"
 
 
 def _clusters(frame: Any, names: list[str]) -> str:
