@@ -59,7 +59,7 @@ def test_weights_are_the_priors(three_blobs):
     settings = {"n_draws": 20, "n_warmup": 30, "random_state": 0}
     sizes = np.array([20.0, 20.0, 20.0])
     for prior, expected in [("dirichlet-process", sizes), ("flat", np.ones(3)), ("pitman-yor", sizes - 0.25)]:
-        model = hm.SplitMergeMixture(prior=prior, **settings).fit(X[:60])
+        model = hm.SplitMergeMixture("gaussian", prior, **settings).fit(X[:60])
         assert model.n_clusters_ == 3
         np.testing.assert_allclose(model.weights_, expected / expected.sum())
 

@@ -132,7 +132,8 @@ def test_starts(three_blobs):
         )
 
     assert first("single") == [1]
-    assert 3 < first("auto")[0] == first("buckets")[0] < 20
+    assert first("auto") == [3]  # found by short chains
+    assert 3 < first("buckets")[0] < 20
     assert first("singletons") == [60]
     assert first(y) == [3]
     assert first(y * 100 + 7) == [3]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hashmix.components import Component, resolve_component
+from hashmix.core.progress import can_show
 from hashmix.core.rng import chain_keys
 from hashmix.core.threads import one_blas_thread
 from hashmix.core.validation import check_integer
@@ -97,7 +98,7 @@ class Problem:
             with one_blas_thread():
                 choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)
             chosen = choice.component
-            if settings.progress:
+            if settings.progress and can_show():
                 print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
         return cls(target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice)

@@ -308,6 +308,13 @@ class Component(Declared, ABC):
         """Validate data and return them as kernels take them: dense numbers, unless a component overrides this."""
         return as_dense(X, owner)
 
+    def settled(self, model: Any) -> Any:
+        """The model to go on with once clusters have formed, some sweeps into warm-up; the same by default.
+
+        Until then a chain may use hyperparameters that let clusters change more freely.
+        """
+        return model
+
     def hash_metric(self, model: Any) -> np.ndarray | None:
         """Coordinates in which rows of one cluster are near each other, (D, P), as far as they were learned; None by default.
 

@@ -255,6 +255,13 @@ class State:
             self.model = self.learner(self.model, self.slots, self.used, rng)
             _log_marginals(self.partition, self.slots, self.model, True)
 
+    def settle(self) -> None:
+        """Go on with the component's hyperparameters for clusters that have formed."""
+        settled = self.component.settled(self.model)
+        if settled is not self.model:
+            self.model = settled
+            _log_marginals(self.partition, self.slots, self.model, True)
+
     def set_concentration(self, concentration: float) -> None:
         """Change the prior's concentration."""
         if concentration != self.concentration:

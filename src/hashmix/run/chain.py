@@ -21,6 +21,8 @@ from hashmix.run.settings import RunSettings
 
 __all__ = ["Chain", "Recorder", "Sweep", "leaves", "move_names"]
 
+#: Sweeps of warm-up, at most, in which clusters form with hyperparameters that let them change freely.
+_LOOSE_SWEEPS = 25
 #: With more rows, a copy of the data in other coordinates would take too much memory.
 _MOST_ROWS_IN_METRIC = 1_000_000
 #: Sweeps after which a chain rebuilds its state from its labels. There it can be resumed.
@@ -90,7 +92,7 @@ class Chain:
         self.names = move_names(schedule)
         component = state.component
         held = max(component.sweeps_held, component.sweeps_held_from_one if state.n_clusters == 1 else 0)
-        self.held = min(held, settings.n_warmup // 2)
+        self.held = min(held, settings.n_warmup // 3)
         self.tuner = Tuner(schedule, state)
         self.since_draw = np.zeros((len(schedule), len(FIELDS) + 1))  # tallies and seconds
         self.seen = state.n_clusters, state.log_joint()  # for those who watch while the state is being changed
@@ -117,6 +119,8 @@ class Chain:
             metric = state.component.hash_metric(state.model)
             if metric is not None:
                 state.hashed.use_metric(metric)
+        if self.sweeps == min(_LOOSE_SWEEPS, 2 * n_warmup // 3):
+            state.settle()
         if self.sweeps >= self.held:
             state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
         tallies = self._apply_moves(stop, warming_up)

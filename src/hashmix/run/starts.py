@@ -27,6 +27,8 @@ __all__ = ["Trial", "check_starts", "first_states", "neighbourhoods", "try_start
 _NAMES = ("auto", "buckets", "single", "singletons")
 #: Components are tried on about this many entries of the rows, and on a number of rows between these, in so many sweeps.
 _ENTRIES_TRIED, _LEAST_TRIED, _MOST_TRIED, _SWEEPS_TRIED = 60_000, 2_500, 10_000, 30
+#: Up to this many rows, both starts are tried twice: it costs little.
+_TRIED_TWICE = 500
 #: Of more than _MANY_ROWS rows, one in _SAMPLED_OF_MANY is clustered before all are, in some sweeps.
 _MANY_ROWS, _SAMPLED_OF_MANY, _SWEEPS_OF_MANY = 200_000, 32, 20
 #: Other components: up to this many rows, a chain starts from neighbourhoods. Of more rows, one in _SAMPLED is clustered first.
@@ -136,7 +138,8 @@ def try_starts(target: Target, key: int, n_jobs: int | None) -> Trial:
 
 def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:
     starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
-    trials = [_clustered_sample(target, chosen, start, key, n_jobs, "auto", _SWEEPS_TRIED) for start in starts]
+    keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
+    trials = [_clustered_sample(target, chosen, start, k, n_jobs, "auto", _SWEEPS_TRIED) for k in keys for start in starts]
     return max(trials, key=lambda trial: trial.log_joint)
 
 

@@ -48,7 +48,7 @@ class FullGaussian(GaussianComponent):
         ``scale / (dof - n_features - 1)`` is the covariance expected within a cluster.
     learn : bool, default=False
         Whether ``mean``, ``kappa``, ``dof`` and the whole matrix ``scale`` are learned under weak hyperpriors, starting from
-        the values given (:mod:`hashmix.components.gaussian.metric`). ``dof`` must then be at least n_features + 2.
+        the values given (:mod:`hashmix.components.gaussian.metric`). ``dof`` must then be more than n_features + 1.
 
     Examples
     --------
@@ -56,6 +56,9 @@ class FullGaussian(GaussianComponent):
     >>> hm.components.FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1)
     FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1, learn=False)
     """
+
+    # Learned with few degrees of freedom at first, the scale follows clusters that become smaller.
+    sweeps_held_from_one = 5
 
     def __init__(self, mean: Any, kappa: float, dof: float, scale: Any, learn: bool = False) -> None:
         owner = type(self).__name__
@@ -73,8 +76,8 @@ class FullGaussian(GaussianComponent):
 
         ``mean`` is the column's mean. Clusters are expected to fill a tenth of the volume of the data, and their means to
         lie anywhere in a region of 10⁶ cluster volumes (10⁹ if hyperparameters are learned), whatever the number of
-        columns (see :func:`hashmix.components.gaussian.shared.default_spread`). ``dof`` is n_features + 3, or n_features + 41
-        if the others are learned: clusters then have similar covariances.
+        columns (see :func:`hashmix.components.gaussian.shared.default_spread`). ``dof`` is n_features + 3, or n_features + 4
+        if it is learned.
 
         Examples
         --------
@@ -85,7 +88,7 @@ class FullGaussian(GaussianComponent):
         rows = cls.rows(X)
         mean, variance = column_spread(rows)
         within, kappa = default_spread(rows.n_columns, learn)
-        strength = default_strength(learn)
+        strength = 3.0 if learn else default_strength(learn)
         return cls(mean, kappa, dof=rows.n_columns + 1.0 + strength, scale=strength * within * variance, learn=learn)
 
     def model(self, X: Any) -> FullModel:
@@ -96,8 +99,8 @@ class FullGaussian(GaussianComponent):
         scale = _check_scale(self.scale, d)
         if self.dof <= d - 1:
             raise bad_parameter(owner, "dof", f"a number > n_features - 1 = {d - 1}", self.dof)
-        if self.learn and self.dof < d + 1 + LEAST_STRENGTH:
-            raise bad_parameter(owner, "dof", f"a number ≥ n_features + 2 = {d + 2} if it is learned", self.dof)
+        if self.learn and self.dof <= d + 1:
+            raise bad_parameter(owner, "dof", f"a number > n_features + 1 = {d + 1} if it is learned", self.dof)
         origin, _ = column_spread(rows)
         inverse_scale = 1.0 / np.sqrt(np.diagonal(scale))
         internal_scale = scale * inverse_scale * inverse_scale[:, None]
@@ -204,6 +207,13 @@ class FullGaussian(GaussianComponent):
             "dof": np.array(model.dof),
             "scale": model.scale / (model.inverse_scale * model.inverse_scale[:, None]),
         }
+
+    def settled(self, model: FullModel) -> FullModel:
+        d = len(model.mean)
+        factor = LEAST_STRENGTH / (model.dof - d - 1.0)
+        if not self.learn or factor <= 1.0:
+            return model
+        return self._with_metric(model, model.mean, model.kappa, factor * model.scale, d + 1.0 + LEAST_STRENGTH)
 
     def hash_metric(self, model: FullModel) -> np.ndarray | None:
         if not self.learn:

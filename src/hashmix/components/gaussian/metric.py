@@ -10,6 +10,9 @@ columns' means and variances v:
 * ``mean`` ~ N(column means, v), and ``kappa`` is log-uniform between 10^(−18/D) and 10^(−12/D): cluster means may lie anywhere
   in a region of 10⁶ to 10⁹ cluster volumes.
 
+A chain starts with s below its bounds, where it stays until clusters have formed: while s is large, no cluster can become
+smaller than all others, and the chain would hardly leave a partition in which all clusters are too large.
+
 An update draws every cluster's mean and precision Λ_c from their posterior. Given these,
 Ψ ~ Wishart(D + 2 + Kν, (S⁻¹/s + Σ_c Λ_c)⁻¹). Then s, with M held, and a common factor of Ψ are updated by slice sampling with
 the clusters' parameters integrated out. Both need |f Ψ + A_c| for many f, where A_c is the scatter of cluster c: one
@@ -67,7 +70,9 @@ def learn_metric(component: Any, model: Any, hyperprior: MetricHyperprior, stats
     model = component._with_metric(model, mean, kappa, scale, model.dof, constants=False)
 
     spreads, sizes = component._spreads(model, stats), stats[:, 0]
-    old, strength = strength, _draw_strength(strength, sizes, spreads, rng)
+    old = strength
+    if strength >= LEAST_STRENGTH:
+        strength = _draw_strength(strength, sizes, spreads, rng)
     # With M held, the scale changes with s, and so do spreads in units of it.
     scale, spreads = scale * (strength / old), spreads * (old / strength)
     dof = d + 1.0 + strength

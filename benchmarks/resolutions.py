@@ -1,0 +1,115 @@
+"""Real sets with known classes: labels, cuts and reproducible levels against peers that are told the number of classes, or not.
+
+Run: ``python benchmarks/resolutions.py --data FOLDER [--half tuned|kept] [NAME …]``. The folder holds one ``NAME.npz`` per
+set, with ``X`` and ``y``; iris, wine, breast_cancer and digits come with scikit-learn. At most 8,000 rows of a set are used,
+drawn with a fixed seed. Peers see standardised columns. Results go to ``benchmarks/results/resolutions_*.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn import datasets
+from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.preprocessing import StandardScaler
+
+import hashmix as hm
+
+#: Sets that choices were made on, and sets that were looked at once.
+TUNED = ["iris", "breast_cancer", "digits", "satellite", "shuttle", "s1", "s3", "a1", "a3", "birch1", "unbalance"]
+KEPT = ["wine", "pendigits", "letter", "mnist_pca50", "s2", "s4", "a2", "birch2", "d31", "barcode_flow", "multicenter_cytof"]
+BUNDLED = ("iris", "wine", "breast_cancer", "digits")
+MOST_ROWS = 8000
+#: Numbers of components that BIC chooses from.
+BIC_FROM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 60)
+
+
+def load(name: str, folder: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and classes of a set; rows without a class are left out."""
+    if name in BUNDLED:
+        X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    else:
+        with np.load(Path(folder) / f"{name}.npz") as file:
+            X, y = file["X"], file["y"]
+    if name == "multicenter_cytof":
+        X, y = np.arcsinh(X / 5.0), y.astype(int) - 1
+    X, y = X[y >= 0], y[y >= 0]
+    if len(X) > MOST_ROWS:
+        chosen = np.sort(np.random.default_rng(0).choice(len(X), MOST_ROWS, replace=False))
+        X, y = X[chosen], y[chosen]
+    return np.ascontiguousarray(X), y
+
+
+def peers(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Adjusted Rand index of every peer."""
+    k = len(set(y.tolist()))
+    Z = StandardScaler().fit_transform(X.astype(np.float64))
+
+    def full(n: int) -> GaussianMixture:
+        return GaussianMixture(n, reg_covar=1e-3, random_state=0).fit(Z)
+
+    told = {
+        "k-means told K": max(adjusted_rand_score(y, KMeans(k, n_init=3, random_state=0).fit_predict(data)) for data in (X, Z)),
+        "Gaussian mixture told K": adjusted_rand_score(y, full(k).predict(Z)),
+        "Ward told K": adjusted_rand_score(y, AgglomerativeClustering(k).fit_predict(Z)),
+    }
+    by_bic = min((full(n) for n in BIC_FROM if n < len(Z) // 5), key=lambda mixture: mixture.bic(Z))
+    bayes = BayesianGaussianMixture(n_components=min(30, len(Z) // 5), reg_covar=1e-3, max_iter=300, random_state=0).fit(Z)
+    size = max(5, len(Z) // 200)
+    return told | {
+        "Gaussian mixture by BIC": adjusted_rand_score(y, by_bic.predict(Z)),
+        "BayesianGaussianMixture": adjusted_rand_score(y, bayes.predict(Z)),
+        "HDBSCAN": adjusted_rand_score(y, HDBSCAN(min_cluster_size=size, copy=True).fit_predict(Z)),
+    }
+
+
+def ours(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Indices and numbers of clusters of the default fit."""
+    k, begin = len(set(y.tolist())), time.perf_counter()
+    model = hm.SplitMergeMixture(random_state=0).fit(X)
+    fitted = time.perf_counter() - begin
+    reproducible = model.cut("reproducible")
+    return {
+        "hashmix labels": adjusted_rand_score(y, model.labels_),
+        "hashmix reproducible": adjusted_rand_score(y, reproducible),
+        "hashmix cut at K": adjusted_rand_score(y, model.cut(min(k, model.n_clusters_))),
+        "K": k,
+        "K labels": model.n_clusters_,
+        "K reproducible": int(reproducible.max()) + 1,
+        "component": type(model.component_).__name__,
+        "seconds fit": round(fitted, 1),
+        "seconds levels": round(time.perf_counter() - begin - fitted, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--half", choices=["tuned", "kept"], default="tuned")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results: dict[str, dict] = {}
+    path = Path(__file__).parent / "results" / f"resolutions_{options.half}.json"
+    for name in options.names or (TUNED if options.half == "tuned" else KEPT):
+        X, y = load(name, options.data)
+        results[name] = ours(X, y) | peers(X, y)
+        print(name, X.shape, {key: round(v, 3) if isinstance(v, float) else v for key, v in results[name].items()}, flush=True)
+    numbers = [key for key, value in next(iter(results.values())).items() if isinstance(value, float) and "seconds" not in key]
+    means = {key: round(float(np.mean([result[key] for result in results.values()])), 3) for key in numbers}
+    ratios = [result["K reproducible"] / result["K"] for result in results.values()]
+    means["median K reproducible / K"] = round(float(np.median(ratios)), 2)
+    print("means", means)
+    if not options.names:
+        path.write_text(json.dumps({"means": means, "sets": results}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Columns with few distinct values are spread within their cells, the same way for any chunking."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from hashmix.data import dequantise as module
+from hashmix.data.dequantise import Lattice, dequantise
+from hashmix.data.rows import as_dense
+
+
+def mixed_rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.integers(0, 10, n), rng.normal(size=n), rng.integers(0, 2, n), 0.5 * rng.integers(0, 40, n)])
+
+
+def test_values_stay_in_their_cells_and_other_columns_stay_as_they_are():
+    X = mixed_rows()
+    rows, columns = dequantise(as_dense(X), key=3)
+    assert columns.tolist() == [True, False, True, True]
+    moved = rows.values - X
+    assert (moved[:, 1] == 0.0).all()
+    for column, gap in ((0, 1.0), (2, 1.0), (3, 0.5)):
+        assert np.abs(moved[:, column]).max() <= 0.5 * gap
+        assert kstest(moved[:, column] / gap + 0.5, "uniform").pvalue > 1e-4
+
+
+def test_numbers_depend_on_key_row_and_column_alone(monkeypatch):
+    X = as_dense(mixed_rows())
+    whole, _ = dequantise(X, key=3)
+    monkeypatch.setattr(module, "ROW_BLOCK", 7)
+    np.testing.assert_array_equal(dequantise(X, key=3)[0].values, whole.values)
+    assert (dequantise(X, key=4)[0].values[:, 0] != whole.values[:, 0]).all()
+
+
+def test_rows_without_such_columns_are_not_copied():
+    rows = as_dense(np.random.default_rng(0).normal(size=(50, 3)))
+    assert dequantise(rows, key=0)[0] is rows
+
+
+def test_an_outlier_keeps_its_place():
+    X = np.append(np.arange(200) % 5, 1e6)[:, None].astype(float)
+    with pytest.warns(UserWarning, match="X has the value 1e\\+06 in row 200, column 0"):
+        rows, _ = dequantise(as_dense(X), key=0)
+    assert abs(rows.values[-1, 0] - 1e6) <= 0.01 * X.std()
+
+
+def test_uneven_gaps_give_uneven_cells():
+    """A cell is as wide as the nearer gap, and not wider than that of most rows."""
+    values = np.repeat([[0.0], [1.0], [1.5], [4.0]], [90, 20, 20, 50], axis=0)
+    np.testing.assert_allclose(Lattice.of(as_dense(values)).widths, [1.0, 0.5, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("kind", ["duplicated", "sum", "more columns than rows"])
+def test_columns_with_a_constant_combination_are_spread_a_little(kind):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    X = {
+        "duplicated": np.column_stack([X, X[:, 0]]),
+        "sum": np.column_stack([X, X.sum(axis=1)]),
+        "more columns than rows": rng.normal(size=(20, 30)),
+    }[kind]
+    rows, columns = dequantise(as_dense(X), key=0)
+    assert columns.all()
+    assert 0.0 < np.abs(rows.values - X).max() < 0.02 * X.std(axis=0).max()
+    assert np.linalg.eigvalsh(np.cov(rows.values[:, :4], rowvar=False))[0] > 0.0
