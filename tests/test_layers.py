@@ -24,7 +24,8 @@ LAYERS = [
     {"run"},
     {"problem"},
     {"sampling"},
-    {"testing", "estimator"},
+    {"testing", "resolutions"},
+    {"estimator"},
     {"paper"},
     {"cli"},
 ]

@@ -32,7 +32,7 @@ def test_slice_sampling_between_bounds(seed):
     assert kstest(x, lambda t: (law.cdf(t) - low) / (high - low)).pvalue > 1e-4
 
 
-METRIC = MetricHyperprior(np.array([1.5, 0.8]), np.array([0.8, 0.6]), 0.01, 3.0)
+METRIC = MetricHyperprior(np.array([1.5, 0.8]), np.array([10.0, 20.0]), 0.01, 3.0)
 
 
 def is_full(component):
@@ -79,7 +79,7 @@ def test_updates_follow_the_posterior(component, seed):
     expected_error = np.sqrt((weights**2) @ (every - expected) ** 2)
 
     # The scale matrix moves slowly if clusters are alike, as three clusters of seven rows may well be.
-    length = 1000 if is_full(component) else 100
+    length = 400 if is_full(component) else 100
     chain = np.empty((60 * length, every.shape[1]))
     for step in range(len(chain)):
         model = update(component, model, stats, rng)

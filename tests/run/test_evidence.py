@@ -14,20 +14,20 @@ from hashmix.run.settings import RunSettings
 
 
 def blobs(seed, d, k, full, n=1200):
-    """Clusters with columns that are independent within them, or correlated."""
+    """Clusters with columns that are independent within them, each with spreads of its own, or correlated."""
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
     noise = rng.normal(size=(n, d))
     if full:
         noise = noise @ (np.eye(d) + 0.9 * np.eye(d, k=1) + 0.6 * np.eye(d, k=2))
     else:
-        noise *= rng.uniform(0.5, 2.0, d)
+        noise *= rng.uniform(0.3, 3.0, (k, d))[y]
     return rng.normal(0.0, 6.0, (k, d))[y] + noise, y
 
 
-CASES = [
-    (number, d, k, full) for number, (d, k) in enumerate([(2, 3), (3, 6), (5, 4), (8, 10), (12, 5)]) for full in (False, True)
-]
+# With two or three independent columns, both describe the data about equally well.
+SHAPES = [(2, 3), (3, 6), (5, 4), (6, 8), (8, 10), (12, 5), (20, 4)]
+CASES = [(number, d, k, full) for number, (d, k) in enumerate(SHAPES) for full in (False, True) if full or d > 3]
 
 
 @pytest.mark.parametrize(("number", "d", "k", "full"), CASES)

@@ -43,7 +43,7 @@ class Lattice(NamedTuple):
     @classmethod
     def of(cls, rows: DenseRows) -> Lattice:
         """The lattice of the rows, from an evenly spread sample of them."""
-        sample = rows.values[:: max(1, rows.n_rows // _LOOKED_AT)].astype(np.float64)
+        sample = np.asarray(rows.values)[:: max(1, rows.n_rows // _LOOKED_AT)].astype(np.float64)
         found = [_cells(sample[:, j]) for j in range(rows.n_columns)]
         if any(len(values) == 0 for values, _ in found) and _is_singular(sample):
             little = _LITTLE * sample.std(axis=0)

@@ -256,7 +256,7 @@ def robust_summary(values: np.ndarray, summary: ColumnSummary, warn: bool = True
     One cell of −999 or 10⁹ would otherwise make all other rows look alike: starting values and hashing use these variances.
     """
     mean, variance, least, most, _ = summary
-    sample = values[:: max(1, len(values) // _LOOKED_AT)].astype(np.float64)
+    sample = np.asarray(values)[:: max(1, len(values) // _LOOKED_AT)].astype(np.float64)
     low, middle, high = np.percentile(sample, [10.0, 50.0, 90.0], axis=0)
     scale = (high - low) / 2.563  # the same for a normal distribution
     distance = np.maximum(most - middle, middle - least)
