@@ -17,7 +17,8 @@ from hashmix.testing import exact_posterior, transition_matrix
 def make_state(X, component, prior, labels, model=None, key=0):
     """A state; ``component`` may be a name, and ``model`` one made for other rows."""
     if not isinstance(component, Component):
-        component, X, _ = resolve_component(component, X)
+        resolved = resolve_component(component, X)
+        component, X = resolved.component, resolved.rows
     target = Target.of(X, component, prior)
     return State(target if model is None else replace(target, model=model), labels, key=key)
 

@@ -39,9 +39,9 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     ----------
     component : str or Component, default="auto"
         How a cluster makes data: "gaussian" (diagonal covariance) or "gaussian-full"; for counts "multinomial" (texts),
-        "poisson" (events) and "bernoulli" (0/1); "auto" chooses by evidence on a sample of the rows (dense: diagonal or full
-        Gaussian, or Bernoulli if all entries are 0 or 1; sparse: multinomial or Poisson, or Bernoulli if all entries are 1);
-        or an object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
+        "poisson" (events) and "bernoulli" (0/1); "auto" (dense: diagonal or full Gaussian, chosen by evidence on a sample of
+        the rows, or Bernoulli if all entries are 0 or 1; sparse: multinomial, or Bernoulli if all entries are 1); or an
+        object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
         constant columns are left out, and columns with few distinct values are spread within their cells
         (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"

@@ -29,6 +29,9 @@ from hashmix.run.starts import check_starts
 
 __all__ = ["Problem"]
 
+#: What a run may differ in and still be resumed: the version, and the evidence, which follows from the rest.
+_NOT_COMPARED = ("hashmix_version", "chosen")
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -140,7 +143,7 @@ class Problem:
             start if isinstance(start, str) else hashlib.sha256(np.ascontiguousarray(start).data).hexdigest()
             for start in self.starts
         ]
-        settings = {name: value for name, value in self.describe().items() if name != "hashmix_version" and value is not None}
+        settings = {name: value for name, value in self.describe().items() if name not in _NOT_COMPARED and value is not None}
         return {
             "settings": settings
             | {

@@ -20,7 +20,7 @@ def test_groups_and_attributes():
     group = data["posterior"]
     assert group["n_clusters"].dims == ("chain", "draw")
     assert np.array_equal(group["n_clusters"].values, posterior.n_clusters)
-    assert group["scale"].shape == (2, 25, 2)
+    assert group["scale"].shape == (2, 25, 2, 2)
     assert {"entropy", "largest_cluster", "concentration", "distance"} <= set(group)
     assert np.array_equal(data["sample_stats"]["lp"].values, posterior.log_joint)
     assert group.attrs["inference_library"] == "hashmix"

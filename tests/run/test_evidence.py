@@ -50,20 +50,6 @@ def test_zeros_and_ones_are_bernoulli():
     assert isinstance(resolve_component("auto", X).component, hm.components.DiagonalGaussian)
 
 
-@pytest.mark.parametrize("family", ["multinomial", "poisson"])
-def test_counts(family):
-    """Rows of any length with the same shares of words, and rows whose words come at a rate."""
-    rng = np.random.default_rng(2)
-    y, n = rng.integers(3, size=300), 300
-    rates = rng.gamma(0.5, 2.0, (3, 40))[y]
-    if family == "multinomial":
-        rates *= rng.choice([0.2, 1.0, 8.0], n)[:, None]
-    resolved = resolve_component("auto", csr_matrix(rng.poisson(rates)))
-    choice = choose_component(resolved.rows, resolved.candidates, hm.priors.DirichletProcess(), 1)
-    expected = hm.components.DirichletMultinomial if family == "multinomial" else hm.components.GammaPoisson
-    assert isinstance(choice.component, expected), choice.describe()
-
-
 def test_what_was_chosen_is_said(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     X, _ = blobs(0, 3, 3, True, 300)

@@ -82,7 +82,7 @@ def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
         return [family]
     if getattr(X, "is_sparse", False) or hasattr(X, "tocsr"):
         values = X.arrays.values if isinstance(X, Rows) else X.tocsr().data
-        return [BetaBernoulli] if len(values) and (values == 1).all() else [DirichletMultinomial, GammaPoisson]
+        return [BetaBernoulli] if len(values) and (values == 1).all() else [DirichletMultinomial]
     return [BetaBernoulli] if _is_binary(as_dense(X, owner)) else [DiagonalGaussian, FullGaussian]
 
 
@@ -104,9 +104,9 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     Parameters
     ----------
     component : str or Component
-        A name of :data:`COMPONENTS`, "auto", or an object. "auto" has several candidates, and sampling chooses the one with
-        the most evidence: for dense data a diagonal and a full Gaussian, or Bernoulli if all entries are 0 or 1; for sparse
-        data multinomial and Poisson, or Bernoulli if all entries are 1.
+        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and a full
+        Gaussian, and sampling chooses the one with the most evidence; it is Bernoulli if all entries are 0 or 1. For sparse
+        data it is multinomial, or Bernoulli if all entries are 1.
     X : array, sparse matrix or Rows of shape (n_samples, n_features)
         The data.
     owner : str

@@ -322,13 +322,6 @@ class Component(Declared, ABC):
         """
         return None
 
-    def log_given(self, rows: Rows) -> float:
-        """Log likelihood of what the component takes as given about rows, such as their totals; nothing by default.
-
-        Added to a log joint, it gives the log density of the rows themselves, which other components can be compared by.
-        """
-        return 0.0
-
     def hashed(self, rows: Rows) -> Rows:
         """The rows as hashing sees them: the same, unless a component overrides this."""
         return rows

@@ -44,9 +44,11 @@ class Lattice(NamedTuple):
     def of(cls, rows: DenseRows) -> Lattice:
         """The lattice of the rows, from an evenly spread sample of them."""
         sample = np.asarray(rows.values)[:: max(1, rows.n_rows // _LOOKED_AT)].astype(np.float64)
-        found = [_cells(sample[:, j]) for j in range(rows.n_columns)]
-        if any(len(values) == 0 for values, _ in found) and _is_singular(sample):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the component says which columns it cannot take
+            found = [_cells(sample[:, j]) for j in range(rows.n_columns)]
+            singular = any(len(values) == 0 for values, _ in found) and _is_singular(sample)
             little = _LITTLE * sample.std(axis=0)
+        if singular:
             found = [cells if len(cells[0]) else (sample[:1, j], little[j : j + 1]) for j, cells in enumerate(found)]
         begins = np.cumsum([0] + [len(values) for values, _ in found])
         return cls(begins, np.concatenate([v for v, _ in found]), np.concatenate([w for _, w in found]))
@@ -72,7 +74,8 @@ def _is_singular(sample: np.ndarray) -> bool:
     varies = sample.std(axis=0) > 0
     if len(sample) <= varies.sum() or varies.sum() < 2:
         return bool(varies.sum() >= 2)
-    return bool(np.linalg.eigvalsh(np.corrcoef(sample[:, varies], rowvar=False))[0] < _SINGULAR)
+    correlations = np.corrcoef(sample[:, varies], rowvar=False)
+    return bool(np.isfinite(correlations).all() and np.linalg.eigvalsh(correlations)[0] < _SINGULAR)
 
 
 @helper

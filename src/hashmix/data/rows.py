@@ -257,10 +257,10 @@ def robust_summary(values: np.ndarray, summary: ColumnSummary, warn: bool = True
     """
     mean, variance, least, most, _ = summary
     sample = np.asarray(values)[:: max(1, len(values) // _LOOKED_AT)].astype(np.float64)
-    low, middle, high = np.percentile(sample, [10.0, 50.0, 90.0], axis=0)
-    scale = (high - low) / 2.563  # the same for a normal distribution
-    distance = np.maximum(most - middle, middle - least)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, middle, high = np.percentile(sample, [10.0, 50.0, 90.0], axis=0)
+        scale = (high - low) / 2.563  # the same for a normal distribution
+        distance = np.maximum(most - middle, middle - least)
         suspect = np.flatnonzero((scale > 0.0) & (distance > _FAR * scale))
     mean, variance = mean.copy(), variance.copy()
     for j in suspect.tolist():

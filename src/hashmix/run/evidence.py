@@ -67,7 +67,7 @@ def choose_component(
         trial = try_starts(Target(rows, component, prior, component.model(rows)), key, n_jobs)
         tried = trial.state.rows
         learned = sum(_n_free(np.asarray(value)) for value in component.hyperparameters(trial.state.model).values())
-        log_evidence = trial.log_joint + component.log_given(tried) - 0.5 * learned * math.log(tried.n_rows)
+        log_evidence = trial.log_joint - 0.5 * learned * math.log(tried.n_rows)
         evidence[type(component).__name__] = log_evidence / tried.n_rows
         trials.append(trial)
     best = int(np.argmax(list(evidence.values())))

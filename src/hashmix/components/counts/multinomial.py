@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
-from scipy.stats import nbinom, poisson
 
 from hashmix.components.contract import Learner
 from hashmix.components.counts.kernels import CountModel, log_factorials, rises_of
@@ -135,14 +134,6 @@ class DirichletMultinomial(CountComponent):
         _, words = sizes_and_words(stats)
         totals = np.maximum(np.asarray(words.sum(axis=1)).ravel(), 1.0)
         return projected(csr_array(words.multiply(1.0 / totals[:, None])).sqrt())
-
-    def log_given(self, rows: Any) -> float:
-        """Log likelihood of the lengths of the rows: negative binomial with their mean and variance, or Poisson."""
-        totals = np.asarray(rows.matrix().sum(axis=1, dtype=np.float64)).ravel()
-        mean, variance = float(totals.mean()), float(totals.var())
-        if variance <= mean or mean == 0.0:
-            return float(poisson.logpmf(totals, mean).sum())
-        return float(nbinom.logpmf(totals, mean**2 / (variance - mean), mean / variance).sum())
 
     def _row_constants(self, matrix: csr_array) -> np.ndarray:
         totals = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
