@@ -45,6 +45,24 @@ def test_fit(table, capsys, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["blobs-clusters", "blobs.csv"]
 
 
+def test_levels_and_a_sample(table, capsys, tmp_path):
+    fit = ["fit", "blobs.csv", "--draws", "20", "--warmup", "40", "--chains", "1"]
+    assert main([*fit, "--levels", "2,9,reproducible", "--out", "levels"]) == 0
+    lines = (tmp_path / "levels" / "labels.csv").read_text().splitlines()
+    assert lines[0] == "row,label,level_2,level_9,level_reproducible"
+    values = np.array([line.split(",") for line in lines[1:]], int)
+    assert len(np.unique(values[:, 2])) == 2
+    np.testing.assert_array_equal(values[:, 3], values[:, 1])  # there are no nine clusters
+    assert json.loads((tmp_path / "levels" / "summary.json").read_text())["levels"]["level_2"] == 2
+    assert main([*fit, "--levels", "2,few", "--out", "bad"]) == 2
+    assert "--levels must be whole numbers above 0 or reproducible, with commas. Got 'few'" in capsys.readouterr().err
+    assert main([*fit, "--sample-size", "40", "--out", "sample"]) == 0
+    summary = json.loads((tmp_path / "sample" / "summary.json").read_text())
+    assert summary["settings"]["sample_size"] == "40 of 60 rows"
+    assert summary["n_rows"] == sum(cluster["size"] for cluster in summary["clusters"]) == 60
+    assert main(["report", "sample"]) == 0
+
+
 def test_report(table, capsys, tmp_path):
     assert main(["fit", "blobs.csv", "--draws", "150", "--warmup", "40", "--out", "run"]) == 0
     (tmp_path / "run" / "report.html").unlink()

@@ -8,6 +8,7 @@ import pytest
 
 import hashmix as hm
 import hashmix.plot
+from hashmix.posterior.tree import Levels, join_clusters
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,25 @@ def test_plots_of_one_posterior():
     assert len(hashmix.plot.sizes(np.arange(200) % 50).patches) == 0  # a line
     assert hashmix.plot.co_clustering(posterior, 10).images[0].get_array().shape == (10, 10)
     assert len(hashmix.plot.moves(posterior).patches) == len(posterior.move_stats)
+
+
+def test_tree():
+    sizes = np.array([5, 7, 100])
+    ax = hashmix.plot.tree(join_clusters(np.array([[0.0], [1.0], [9.0]]), sizes), sizes)
+    assert sorted(int(text.get_text().split()[-1].replace(",", "")) for text in ax.get_xticklabels()) == [5, 7, 100]
+    many = np.full(200, 3)
+    ax = hashmix.plot.tree(join_clusters(np.random.default_rng(0).normal(size=(200, 2)), many), many, max_leaves=10)
+    shown = [text.get_text() for text in ax.get_xticklabels()]
+    assert len(shown) == 10
+    assert "nothing to join" in hashmix.plot.tree(np.empty((0, 4)), np.array([9])).get_title()
+
+
+def test_levels():
+    compared = Levels(np.arange(2, 6), np.array([0.7, 0.9, 0.8, 0.6]), 3)
+    ax = hashmix.plot.levels(compared)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), compared.agreement)
+    assert ax.lines[1].get_xdata()[0] == 3
+    assert ax.texts[0].get_text() == "3"
 
 
 def test_many_rows_are_thinned():

@@ -151,3 +151,9 @@ def test_trees_of_counts(component):
     model = hm.SplitMergeMixture(component, random_state=0).fit(X)
     assert model.n_clusters_ >= 2
     assert adjusted_rand_score(model.cut(2), y // 2) > 0.8
+
+
+def test_halves_start_by_themselves():
+    """Labels to start from are those of all rows."""
+    X, y = make_blobs(400, centers=CENTERS, cluster_std=0.8, random_state=0)
+    assert hm.SplitMergeMixture(random_state=0, init=y).fit(X).levels().reproducible == 4

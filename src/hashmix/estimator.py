@@ -226,14 +226,6 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         self._predictive = Predictive.given(estimate, self.component_, self._target.prior, self._target.rows, concentration)
         self.weights_ = self._predictive.weights
 
-    @property
-    def _own_labels(self) -> np.ndarray:
-        return self._estimate
-
-    @property
-    def _all_labels(self) -> np.ndarray:
-        return self.labels_
-
     @cached_property
     def probabilities_(self) -> np.ndarray:
         """The probability of each training row's cluster, given the estimate."""
@@ -287,10 +279,6 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         X = self._validated(X, reset=False)
         return self.component_.rows(X if self._columns.all() else X[:, self._columns], type(self).__name__)
 
-    def _predictive_labels(self, X: Any) -> np.ndarray:
-        rows = self._checked_rows(X)
-        return self._predictive.labels(rows, self.n_jobs)
-
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster."""
         rows = self._checked_rows(X)
@@ -318,7 +306,8 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         >>> bool(model.predict([[-5.0]]) != model.predict([[5.0]]))
         True
         """
-        return self._predictive_labels(X)
+        rows = self._checked_rows(X)
+        return self._predictive.labels(rows, self.n_jobs)
 
     def predict_proba(self, X: Any, n_draws: int | None = None, new_cluster: bool = False) -> np.ndarray:
         """The probability of each cluster for each row, (n_samples, n_clusters_).

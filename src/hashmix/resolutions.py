@@ -31,8 +31,10 @@ class Resolutions:
     component: Any
     component_: Any
     random_state: Any
+    _estimate: np.ndarray  # labels of the rows the posterior is of
     _predictive: Predictive
     _target: Any
+    _key: int
 
     @cached_property
     def tree_(self) -> np.ndarray:
@@ -50,13 +52,8 @@ class Resolutions:
         """
         check_is_fitted(self)
         predictive = self._predictive
-        sizes = np.bincount(self._own_labels, minlength=self.n_clusters_)
+        sizes = np.bincount(self._estimate, minlength=self.n_clusters_)
         return join_clusters(self.component_.positions(predictive.model, predictive.stats), sizes)
-
-    @property
-    def _own_labels(self) -> np.ndarray:
-        """Labels of the rows the posterior is of."""
-        raise NotImplementedError
 
     def cut(
         self, n_clusters: int | str | None = None, height: float | None = None, min_cluster_size: int | None = None
@@ -100,13 +97,8 @@ class Resolutions:
         if k > self.n_clusters_:
             raise bad_parameter(owner, "n_clusters", f"an integer from 1 to {self.n_clusters_}, the clusters found", n_clusters)
         groups = cut_linkage(self.tree_, k) if self.n_clusters_ > 1 else np.zeros(1, np.intp)
-        labels = groups[self._all_labels]
+        labels = groups[self.labels_]
         return labels if min_cluster_size is None else _without_small(labels, min_cluster_size, owner)
-
-    @property
-    def _all_labels(self) -> np.ndarray:
-        """The estimate's cluster of every training row."""
-        raise NotImplementedError
 
     def levels(self) -> Levels:
         """How many clusters another sample of the same size would show: two disjoint halves of the rows are compared.
@@ -144,14 +136,13 @@ class Resolutions:
         for part in (order[: n // 2], order[n // 2 :]):
             half = rows.take(np.sort(part))
             component = type(self._target.component).from_data(half, learn=True) if learned else self._target.component
-            settings: Any = {"component": component, "n_chains": 1, "run_dir": None, "progress": False, "sample_size": None}
+            settings: Any = {"component": component, "n_chains": 1, "sample_size": None, "init": "auto"}
+            settings |= {"run_dir": None, "progress": False}
             halves.append(clone(self).set_params(**settings, random_state=self._key % 2**31).fit(half.matrix()))
         shown = rows if n <= _ROWS_COMPARED else rows.take(np.sort(order[:_ROWS_COMPARED]))
         first, second = (half._predictive.labels(shown) for half in halves)
         table = contingency_table(first, second, tuple(half.n_clusters_ for half in halves))
         return compare_levels(_dense(table), *(half.tree_ for half in halves))
-
-    _key: int
 
 
 def _dense(table: Any) -> np.ndarray:

@@ -166,3 +166,33 @@ def test_the_starting_scale_is_forgotten(factor):
     component = hm.components.FullGaussian(start.mean, start.kappa, start.dof, start.scale * factor, learn=True)
     posterior = hm.sample(X, component, n_draws=50, n_warmup=50, init="auto", random_state=0)
     assert np.median(posterior.n_clusters) == 4
+
+
+def awkward_rows(kind):
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=400)
+    X = rng.normal(0.0, 8.0, (4, 3))[y] + rng.normal(size=(400, 3))
+    return {
+        "duplicated": np.column_stack([X, X[:, :2]]),
+        "collinear": np.column_stack([X, X.sum(axis=1)]),
+        "constant": np.column_stack([X, np.full(400, 7.0)]),
+        "more columns than rows": (rng.normal(0.0, 4.0, (2, 60))[y % 2] + rng.normal(size=(400, 60)))[:40],
+    }[kind]
+
+
+@pytest.mark.parametrize(("kind", "k"), [("duplicated", 4), ("collinear", 4), ("constant", 4), ("more columns than rows", 2)])
+def test_a_learned_metric_does_not_collapse(kind, k):
+    """Where the density of a cluster could grow without bound, log joints settle, and the clusters are found."""
+    X = awkward_rows(kind)
+    posterior = hm.sample(X, "gaussian-full", n_warmup=150, n_draws=100, init="auto", random_state=1)
+    first, second = posterior.log_joint[0, :50], posterior.log_joint[0, 50:]
+    assert abs(first.mean() - second.mean()) < 3.0 * second.std()
+    assert posterior.point_estimate().max() + 1 == k
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "k"), [(20_000, 200), (100_000, 1000)])
+def test_many_round_clusters_are_all_found(n, k):
+    rng = np.random.default_rng(0)
+    X = rng.normal(0.0, 5.0, (k, 16))[rng.integers(k, size=n)] + rng.normal(size=(n, 16))
+    assert abs(hm.SplitMergeMixture(random_state=0).fit(X).n_clusters_ - k) <= 0.01 * k

@@ -81,13 +81,7 @@ def _is_singular(sample: np.ndarray) -> bool:
 @helper
 def _nearest(values, begin, end, x):
     """The place of the value nearest to x."""
-    low, high = begin, end - 1
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
+    low = min(begin + np.searchsorted(values[begin:end], x), end - 1)
     if low > begin and x - values[low - 1] < values[low] - x:
         return low - 1
     return low
@@ -107,7 +101,7 @@ def _spread(key, lattice, values, begin, end, out):
 def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
     """Spread the values of columns with few distinct values within their cells.
 
-    Columns are also spread, by a hundredth of their standard deviation, if a combination of columns is constant.
+    Columns are also spread, by 3 % of their standard deviation, if a combination of columns is constant.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class ChainTables:
         self._lock = threading.Lock()
 
     def use_metric(self, metric: np.ndarray) -> None:
-        """Hash rows in the coordinates X @ metric from now on, without scaling columns. Tables are built anew."""
+        """Hash rows in the coordinates X @ metric from now on, without scaling columns. Tables are built again."""
         values = (self._source.matrix() - self._source.summary.mean) @ metric
         zeros, ones = np.zeros(values.shape[1]), np.ones(values.shape[1])
         with self._lock:

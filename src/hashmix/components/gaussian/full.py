@@ -10,7 +10,7 @@ from scipy.special import multigammaln
 
 from hashmix.components.contract import DenseSlots, Learner
 from hashmix.components.gaussian.full_kernels import FullModel, marginal_constants, predictive_constants, with_constants
-from hashmix.components.gaussian.metric import LEAST_STRENGTH, MetricHyperprior, learn_metric
+from hashmix.components.gaussian.metric import LEAST_STRENGTH, STARTING_STRENGTH, MetricHyperprior, learn_metric
 from hashmix.components.gaussian.shared import (
     GaussianComponent,
     GaussianParameters,
@@ -88,7 +88,7 @@ class FullGaussian(GaussianComponent):
         rows = cls.rows(X)
         mean, variance = column_spread(rows)
         within, kappa = default_spread(rows.n_columns, learn)
-        strength = 3.0 if learn else default_strength(learn)
+        strength = STARTING_STRENGTH if learn else default_strength(learn)
         return cls(mean, kappa, dof=rows.n_columns + 1.0 + strength, scale=strength * within * variance, learn=learn)
 
     def model(self, X: Any) -> FullModel:

@@ -32,8 +32,9 @@ from hashmix.core.slice_sampling import slice_within
 
 __all__ = ["MetricHyperprior", "learn_metric"]
 
-#: Bounds of s = ν − D − 1, and log10 of the region of means in cluster volumes.
-LEAST_STRENGTH, MOST_STRENGTH = 30.0, 1000.0
+#: Bounds of s = ν − D − 1, and where a chain starts.
+LEAST_STRENGTH, MOST_STRENGTH, STARTING_STRENGTH = 30.0, 1000.0, 3.0
+#: log10 of the region of means, in cluster volumes.
 LEAST_REGION, MOST_REGION = 6.0, 9.0
 
 
