@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 import hashmix as hm
 from hashmix.components.contract import load
-from hashmix.components.densities import CountDensity, gathered, log_densities, log_density, log_odds, n_terms, pair_weights
+from hashmix.components.densities import CountDensity, gathered, log_densities, log_density, log_odds, pair_weights
 from hashmix.components.densities import rounding as rounding_of
 from hashmix.components.gaussian.shared import GaussianParameters
 from hashmix.core.compiling import kernel
@@ -78,7 +78,7 @@ class Weighed:
         weights = density.weights if columns is None else _gather(density, columns)
         intercepts = (density.intercepts if columns is None else density.intercepts[columns]).astype(np.float32)
         out = np.empty((len(self.order), len(intercepts)), np.float32)
-        _weigh(density, weights, self.data, self.order, np.empty((len(out), n_terms(density)), np.float32), out)
+        _weigh(density, weights, self.data, self.order, np.empty((len(out), density.n_terms), np.float32), out)
         back = np.empty_like(out)
         back[self.order] = out + intercepts
         return back

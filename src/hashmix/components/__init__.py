@@ -12,6 +12,8 @@ from hashmix.components.counts.multinomial import DirichletMultinomial
 from hashmix.components.counts.poisson import GammaPoisson
 from hashmix.components.gaussian.diagonal import DiagonalGaussian
 from hashmix.components.gaussian.full import FullGaussian
+from hashmix.components.mixed.categorical import Categorical
+from hashmix.components.mixed.columns import MixedColumns
 from hashmix.core.registry import Registry
 from hashmix.data.dequantise import dequantise
 from hashmix.data.rows import DenseRows, Rows, as_dense, as_rows
@@ -19,11 +21,13 @@ from hashmix.data.rows import DenseRows, Rows, as_dense, as_rows
 __all__ = [
     "COMPONENTS",
     "BetaBernoulli",
+    "Categorical",
     "Component",
     "DiagonalGaussian",
     "DirichletMultinomial",
     "FullGaussian",
     "GammaPoisson",
+    "MixedColumns",
     "Resolved",
     "informative_columns",
     "resolve_component",
@@ -36,6 +40,8 @@ COMPONENTS.add("gaussian-full", FullGaussian)
 COMPONENTS.add("multinomial", DirichletMultinomial)
 COMPONENTS.add("bernoulli", BetaBernoulli)
 COMPONENTS.add("poisson", GammaPoisson)
+COMPONENTS.add("mixed", MixedColumns)
+COMPONENTS.add("categorical", Categorical)
 
 #: Rows that are looked at first to see whether data are 0/1: nearly always, these show that they are not.
 _LOOKED_AT = 1000

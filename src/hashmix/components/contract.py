@@ -276,6 +276,8 @@ class Component(Declared, ABC):
 
     #: Whether sparse matrices are accepted.
     takes_sparse: ClassVar[bool] = False
+    #: Whether cells may be blank (NaN), and columns may be of different kinds.
+    takes_blanks: ClassVar[bool] = False
     #: Whether entries must be counts: whole numbers of at least 0.
     takes_counts: ClassVar[bool] = False
     #: Whether :meth:`expected_parameters` returns an object with ``means`` (K, D) and ``covariances``, (K, D) or (K, D, D).

@@ -27,7 +27,6 @@ __all__ = [
     "log_densities",
     "log_density",
     "log_odds",
-    "n_terms",
     "pair_weights",
     "rounding",
 ]
@@ -42,7 +41,7 @@ _EPS = 4.0 * 2.0**-24
 def log_densities(density, weights, data, rows, begin, end, features, out):
     """φ(x) · weights of rows ``rows[begin:end]``, in float32, written to the first rows of ``out``.
 
-    ``weights`` are those of all columns, or of some (:func:`gathered`); ``features`` is a buffer with :func:`n_terms` columns.
+    ``weights`` are those of all columns, or of some (:func:`gathered`); ``features`` is a buffer with ``n_terms`` columns.
     """
 
 
@@ -66,11 +65,6 @@ def rounding(density, data, i):
     """A bound on the error of :func:`log_densities` for row i."""
 
 
-def n_terms(density: Any) -> int:
-    """Length of φ(x), as :func:`log_densities` needs it in its buffer."""
-    return 1 if isinstance(density, CountDensity) else density.weights.shape[1]
-
-
 # ---- Gaussian --------------------------------------------------------------------------------------------------------------
 
 
@@ -89,6 +83,11 @@ class DiagonalDensity(NamedTuple):
     precisions: np.ndarray
     weights: np.ndarray
     magnitude: np.ndarray
+
+    @property
+    def n_terms(self) -> int:
+        """Length of φ(x)."""
+        return self.weights.shape[1]
 
     @classmethod
     def of(cls, origin: Any, unit: Any, means: Any, precisions: Any, constants: Any) -> DiagonalDensity:
@@ -119,6 +118,11 @@ class FullDensity(NamedTuple):
     precisions: np.ndarray
     weights: np.ndarray
     magnitude: np.ndarray
+
+    @property
+    def n_terms(self) -> int:
+        """Length of φ(x)."""
+        return self.weights.shape[1]
 
     @classmethod
     def of(cls, origin: Any, unit: Any, means: Any, precisions: Any, constants: Any) -> FullDensity:
@@ -300,6 +304,11 @@ class CountDensity(NamedTuple):
 
     intercepts: np.ndarray
     weights: np.ndarray  # (D, K)
+
+    @property
+    def n_terms(self) -> int:
+        """Length of φ(x) in the buffer: none is needed."""
+        return 1
 
 
 @implements(log_densities, CountDensity)

@@ -10,7 +10,7 @@ import numpy as np
 from hashmix.core.validation import bad_parameter
 from hashmix.data.rows import ColumnSummary, DenseRows
 
-__all__ = ["KINDS", "Column", "MixedRows"]
+__all__ = ["KINDS", "Column", "MixedRows", "as_mixed"]
 
 #: What a column may hold.
 KINDS = ("numeric", "categorical", "binary", "count")
@@ -48,8 +48,8 @@ class MixedRows(DenseRows):
     >>> from hashmix.data.mixed import Column, MixedRows
     >>> columns = Column("age", "numeric"), Column("colour", "categorical", ("blue", "red"))
     >>> rows = MixedRows(np.array([[31.0, 1.0], [np.nan, 0.0]]), columns)
-    >>> rows.summary.mean, rows.observed.tolist()
-    (array([31. ,  0.5]), [1, 2])
+    >>> rows.summary.mean, rows.observed.tolist(), rows.levels[1]
+    (array([31. ,  0.5]), [1, 2], np.int64(2))
     """
 
     def __init__(self, values: np.ndarray, columns: Any = None, owner: str = "MixedRows") -> None:
@@ -63,6 +63,12 @@ class MixedRows(DenseRows):
         for j, column in enumerate(self.columns):
             _check_column(values[:, j], column, owner)
         super().__init__(values)
+        self.levels = self._levels()
+
+    def _levels(self) -> np.ndarray:
+        """How many categories every column has, or would have if it held positions of categories."""
+        seen = np.maximum(self.summary.most, 0.0).astype(np.int64) + 1
+        return np.array([len(c.categories) or most for c, most in zip(self.columns, seen.tolist(), strict=True)])
 
     @property
     def observed(self) -> np.ndarray:
@@ -86,12 +92,13 @@ class MixedRows(DenseRows):
         return self._summary
 
     def take(self, chosen: np.ndarray | slice) -> MixedRows:
-        return _trusted(self.values[chosen], self.columns)
+        return _trusted(self.values[chosen], self.columns, self.levels)
 
     def select_columns(self, chosen: np.ndarray) -> MixedRows:
         if chosen.all():
             return self
-        return _trusted(self.values[:, chosen], tuple(c for c, used in zip(self.columns, chosen, strict=True) if used))
+        columns = tuple(column for column, used in zip(self.columns, chosen, strict=True) if used)
+        return _trusted(self.values[:, chosen], columns, self.levels[chosen])
 
     def fingerprint(self) -> dict[str, Any]:
         found = super().fingerprint()
@@ -99,11 +106,11 @@ class MixedRows(DenseRows):
         return found | {"columns": kinds}
 
 
-def _trusted(values: np.ndarray, columns: tuple[Column, ...]) -> MixedRows:
-    """Rows whose cells were checked before."""
+def _trusted(values: np.ndarray, columns: tuple[Column, ...], levels: np.ndarray) -> MixedRows:
+    """Some rows or columns of rows that were checked before; a category that is missing among them stays one."""
     rows = MixedRows.__new__(MixedRows)
     DenseRows.__init__(rows, np.ascontiguousarray(values))
-    rows.columns = columns
+    rows.columns, rows.levels = columns, levels
     return rows
 
 
@@ -121,3 +128,25 @@ def _check_column(values: np.ndarray, column: Column, owner: str) -> None:
         raise bad_parameter(
             owner, "X", f"one of {len(column.categories)} categories in column {column.name!r}", f"{seen.max():g}"
         )
+
+
+def as_mixed(X: Any, owner: str = "sample") -> MixedRows:
+    """Rows of a matrix of numbers in which NaN means blank; mixed rows are returned as they are.
+
+    Examples
+    --------
+    >>> from hashmix.data.mixed import as_mixed
+    >>> as_mixed([[1.0, float("nan")], [2.0, 3.0]]).observed
+    array([2, 1])
+    """
+    if isinstance(X, MixedRows):
+        return X
+    if hasattr(X, "tocsr"):
+        raise bad_parameter(owner, "X", "a dense array (call X.toarray() if it fits in memory)", type(X))
+    try:
+        values = X.values if isinstance(X, DenseRows) else np.asarray(X, np.float64)
+    except (TypeError, ValueError):
+        raise bad_parameter(owner, "X", "an array of numbers, or a DataFrame", type(X)) from None
+    if values.ndim != 2 or 0 in values.shape:
+        raise bad_parameter(owner, "X", "a matrix of at least one row and one column", f"shape {values.shape}")
+    return MixedRows(values, owner=owner)

@@ -193,9 +193,9 @@ class DiagonalGaussian(GaussianComponent):
         return np.diag(model.inverse_scale / np.sqrt(model.rate)) if self.learn else None
 
     def _factor_terms(self, model: DiagonalModel, stats: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """(p, w, e): if all rates are multiplied by f, Σ log m is p log f − Σ_k w_k Σ_j log(f + e_kj) and a constant."""
+        """(p, w, e): if all rates are multiplied by f, Σ log m is p log f − Σ_kj w_k log(f + e_kj) and a constant."""
         _, a, _, b = self._posterior(model, stats)
-        return model.shape * b.size, a[:, 0], (b - model.rate) / model.rate
+        return model.shape * b.size, a, (b - model.rate) / model.rate
 
     def _with_hyperparameters(
         self, model: DiagonalModel, mean: np.ndarray, kappa: float, rate: np.ndarray, constants: bool = True

@@ -105,7 +105,7 @@ def learn(component: Any, model: Any, hyperprior: Hyperprior, stats: np.ndarray,
     power, weights, spreads = component._factor_terms(model, stats)
 
     def log_density(log_factor: float) -> float:
-        return power * log_factor - float(weights @ np.log(math.exp(log_factor) + spreads).sum(axis=1))
+        return power * log_factor - float((weights * np.log(math.exp(log_factor) + spreads)).sum())
 
     low = float(np.log(hyperprior.least_scale / scales).max())
     high = float(np.log(hyperprior.most_scale / scales).min())

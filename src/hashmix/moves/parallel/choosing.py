@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.components.densities import gathered, log_densities, log_density, n_terms, rounding
+from hashmix.components.densities import gathered, log_densities, log_density, rounding
 from hashmix.core.compiling import borrowed, finite_helper, helper, hot_helper, kernel
 from hashmix.core.counter import address, uniform_at
 from hashmix.partition.leaders import Leaders, rank_of
@@ -57,7 +57,7 @@ class Room(NamedTuple):
     def of(cls, offer: Offer) -> Room:
         density, k = offer.density, len(offer.slots)
         block = min(_BLOCK, max(64, _LOGITS // k))
-        features, logits = np.empty((block, n_terms(density)), np.float32), np.empty(block * k, np.float32)
+        features, logits = np.empty((block, density.n_terms), np.float32), np.empty(block * k, np.float32)
         return cls(features, logits, np.empty(k // _STRETCH + 1, np.float32), np.empty(k, np.int32), np.empty(k))
 
 
