@@ -50,6 +50,17 @@ class OneOffer(hm.moves.Move):
 DIAGONAL = hm.components.DiagonalGaussian(mean=[0.3, -0.2], kappa=0.2, shape=1.3, rate=[0.4, 0.7])
 FULL = hm.components.FullGaussian(mean=[0.1, 0.2], kappa=0.2, dof=3.5, scale=[[0.5, 0.1], [0.1, 0.8]])
 COMPONENTS = [DIAGONAL, FULL]
+# A number, three categories, yes/no and a count; every column has a blank, and one row has nothing else.
+MIXED = hm.components.MixedColumns(
+    {
+        0: hm.components.DiagonalGaussian(mean=0.3, kappa=0.2, shape=1.3, rate=0.4),
+        1: hm.components.Categorical(0.6),
+        2: hm.components.BetaBernoulli(0.4, 0.9),
+        3: hm.components.GammaPoisson(0.8, rate=0.5),
+    }
+)
+NAN = float("nan")
+MIXED_ROWS = np.array([[0.1, 2, 1, 3], [NAN, 2, NAN, 0], [1.9, NAN, 0, NAN], [NAN, NAN, NAN, NAN], [-1.0, 0, 1, 1]])
 PRIORS = [
     hm.priors.DirichletProcess(0.7),
     hm.priors.PitmanYor(0.4, 0.3),

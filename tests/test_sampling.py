@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import signal
-import threading
 import time
 
 import numpy as np
@@ -154,14 +153,14 @@ def test_bad_starts(init, three_blobs):
 def test_max_seconds_returns_what_there_is(three_blobs):
     X, _ = three_blobs
     hm.sample(X, moves="lss", n_draws=1)  # compiled
-    with pytest.warns(UserWarning, match=r"Out of time \(max_seconds\): \d+ of 1000000 draws in 2 of 2 chains"):
+    with pytest.warns(UserWarning, match=r"Out of time \(max_seconds\): \d+ of 1000000 draws in \d of 2 chains"):
         posterior = hm.sample(X, moves="lss", n_draws=1_000_000, n_chains=2, max_seconds=1.0, random_state=0)
-    assert posterior.n_chains == 2
     assert 1 <= posterior.n_draws < 1_000_000
     assert (posterior.n_clusters > 0).all()
     assert (posterior.labels.max(axis=2) + 1 == posterior.n_clusters).all()
     whole = hm.sample(X, moves="lss", n_draws=posterior.n_draws, n_chains=2, random_state=0)
-    assert np.array_equal(whole.labels, posterior.labels)
+    # A chain that got much farther than the other, on a busy machine, is kept alone.
+    assert all(any(np.array_equal(mine, chain) for chain in whole.labels) for mine in posterior.labels)
 
 
 def test_time_that_ends_during_warmup_leaves_one_state(three_blobs):
@@ -181,14 +180,17 @@ def test_interrupt_returns_the_draws_so_far(three_blobs):
     hm.sample(X, n_draws=1)
     # A shell starts background jobs with this signal ignored; then Python installs no handler of its own.
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.7, _thread.interrupt_main)
-    timer.start()
-    begin = time.perf_counter()
+    begin = []
+
+    def interrupt_once(sweep):
+        if sweep.number > 50 and not begin:
+            begin.append(time.perf_counter())
+            _thread.interrupt_main()
+
     with pytest.warns(UserWarning, match="Interrupted: "):
-        posterior = hm.sample(X, n_draws=1_000_000, n_chains=3, n_jobs=2, random_state=0)
-    timer.join()
+        posterior = hm.sample(X, n_draws=1_000_000, n_chains=3, n_jobs=2, random_state=0, callback=interrupt_once)
     signal.signal(signal.SIGINT, previous)
-    assert time.perf_counter() - begin < 10
+    assert time.perf_counter() - begin[0] < 10
     assert posterior.n_draws >= 1
     whole = hm.sample(X, n_draws=posterior.n_draws, n_chains=3, random_state=0)
     # One of the two workers has one chain, which gets farther: it may be all that is kept.

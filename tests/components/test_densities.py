@@ -13,6 +13,7 @@ from hashmix.components.contract import load
 from hashmix.components.densities import CountDensity, gathered, log_densities, log_density, log_odds, pair_weights
 from hashmix.components.densities import rounding as rounding_of
 from hashmix.components.gaussian.shared import GaussianParameters
+from hashmix.components.mixed.density import MixedDensity
 from hashmix.core.compiling import kernel
 
 K, D, N = 6, 7, 300
@@ -28,7 +29,7 @@ def draw(component, model, stats, rng):
     """A density, and the parameters that it stands for in the user's units, found another way."""
     again = deepcopy(rng)
     density = component.draw_density(model, stats, rng)
-    if isinstance(density, CountDensity):
+    if isinstance(density, (CountDensity, MixedDensity)):
         return density, component.draw_parameters(model, stats, again)
     unit = density.unit
     if density.precisions.ndim == 2:
@@ -106,11 +107,26 @@ def counts_case(name, seed=0, length=40.0):
     return COUNTS[name], csr_matrix(X > 0 if name == "bernoulli" else X), labels
 
 
+def mixed_case(seed=0):
+    """Two numbers, far from zero; two columns of categories, one of them rare; yes/no; two counts; a fifth is blank."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(N) % K
+    numbers = 1e4 + 10.0 * rng.normal(size=(K, 2))[labels] + rng.normal(size=(N, 2))
+    categories = np.column_stack([(labels + rng.integers(0, 2, N)) % 4, np.where(labels == 0, 30, 0)])
+    counts = rng.poisson(rng.gamma(1.0, 20.0, (K, 2))[labels])
+    X = np.column_stack([numbers, categories, labels % 2, counts]).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    columns = {(0, 1): DIAGONAL(1e4, 0.01, 2.0, 1.0), (2, 3): hm.components.Categorical(0.1)}
+    columns |= {4: COUNTS["bernoulli"], (5, 6): COUNTS["poisson"]}
+    return hm.components.MixedColumns(columns), X, labels
+
+
 CASES = [
     *(gaussian_case(kind, d) for kind in (DIAGONAL, FULL) for d in (1, D)),
     *(counts_case(name) for name in COUNTS),
+    mixed_case(),
 ]
-IDS = ["diagonal-1", "diagonal", "full-1", "full", *COUNTS]
+IDS = ["diagonal-1", "diagonal", "full-1", "full", *COUNTS, "mixed"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

@@ -26,12 +26,12 @@ from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.testing import exact_posterior, partitions
 from tests.components.test_densities import draw
-from tests.shared import COMPONENTS, DIAGONAL, FULL, PRIORS, make_state, name
+from tests.shared import COMPONENTS, DIAGONAL, FULL, MIXED, MIXED_ROWS, PRIORS, make_state, name
 from tests.truth.test_counts import BERNOULLI, COUNTS, MULTINOMIAL, POISSON
 
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2]])
 WORDS = np.concatenate([COUNTS, [[1, 1, 2, 0, 0]]])
-EVERY = [*COMPONENTS, MULTINOMIAL, POISSON, BERNOULLI]
+EVERY = [*COMPONENTS, MULTINOMIAL, POISSON, BERNOULLI, MIXED]
 DP, PITMAN_YOR, FINITE, FLAT = PRIORS
 #: w of a cluster of m rows is Gamma(m + shift); all are 1 for the flat prior.
 SHIFTS = {"DirichletProcess": 0.0, "PitmanYor": -0.3, "MixtureOfFiniteMixtures": 0.8}
@@ -40,6 +40,8 @@ SHIFTS = {"DirichletProcess": 0.0, "PitmanYor": -0.3, "MixtureOfFiniteMixtures":
 def data_for(component, n):
     if component in COMPONENTS:
         return ROWS[:n]
+    if component is MIXED:
+        return MIXED.rows(MIXED_ROWS).take(slice(n))
     return csr_matrix(WORDS[:n] > 0 if component is BERNOULLI else WORDS[:n])
 
 

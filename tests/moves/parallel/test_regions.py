@@ -24,12 +24,12 @@ from hashmix.partition.members import MOVED, regroup
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.testing import exact_posterior, partitions
-from tests.shared import COMPONENTS, DIAGONAL, PRIORS, make_state, name
+from tests.shared import COMPONENTS, DIAGONAL, MIXED, MIXED_ROWS, PRIORS, make_state, name
 from tests.truth.test_counts import BERNOULLI, COUNTS, MULTINOMIAL, POISSON
 
 ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2]])
 WORDS = np.concatenate([COUNTS, [[1, 1, 2, 0, 0]]])
-EVERY = [*COMPONENTS, MULTINOMIAL, POISSON, BERNOULLI]
+EVERY = [*COMPONENTS, MULTINOMIAL, POISSON, BERNOULLI, MIXED]
 SEEDS = [np.uint64(seed) for seed in (3, 17, 2**63 + 5, 99, 2**40)]
 HASHED = {"n_bits": 1, "n_tables": 2, "n_mates": 2, "refresh": None}
 FULL = HASHED | {"n_mates": None}
@@ -38,6 +38,8 @@ FULL = HASHED | {"n_mates": None}
 def data_for(component, n):
     if component in COMPONENTS:
         return ROWS[:n]
+    if component is MIXED:
+        return MIXED.rows(MIXED_ROWS).take(slice(n))
     return csr_matrix(WORDS[:n] > 0 if component is BERNOULLI else WORDS[:n])
 
 
