@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from hashmix.posterior.estimate import overlaps, search
 from hashmix.posterior.estimate.groups import group_rows
@@ -30,7 +31,10 @@ def test_the_best_of_all_partitions_is_found(n, by_information):
         assert mean_loss(rows, draws, by_information) <= best + 1e-9, seed
         grouped = group_draws(lambda draws=draws: draws)
         estimate = point_estimate(grouped, 0, by_information, seed=0)
-        assert mean_loss(estimate, draws, by_information) <= best + 1e-9, seed
+        most = max(len(np.unique(draw)) for draw in draws)
+        assert len(np.unique(estimate)) <= most
+        if len(np.unique(least_expected_loss(grouped.labels, grouped.weights, grouped.labels[0], by_information))) <= most:
+            assert mean_loss(estimate, draws, by_information) <= best + 1e-9, seed
 
 
 @pytest.mark.parametrize("by_information", LOSSES)
@@ -189,3 +193,16 @@ def test_the_known_estimate_is_not_the_users_array():
     posterior = as_posterior(noisy_draws(20, 10, 2, 0.1, 0))
     posterior.point_estimate()[:] = 7
     assert posterior.point_estimate().max() < 7
+
+
+def test_an_estimate_has_no_more_clusters_than_any_draw():
+    """A row that is now with these, now with those, would be alone if that were allowed."""
+    rng = np.random.default_rng(0)
+    draws = np.tile(np.repeat(np.arange(4), 50), (40, 1))
+    draws[:, :3] = rng.integers(0, 4, (40, 3))
+    grouped = group_draws(lambda: draws)
+    alone = least_expected_loss(grouped.labels, grouped.weights, grouped.labels[0], True)
+    assert len(np.unique(alone)) == 7
+    estimate = point_estimate(grouped, 0, True, seed=0)
+    assert len(np.unique(estimate)) == 4
+    assert adjusted_rand_score(estimate[3:], np.repeat(np.arange(4), 50)[3:]) == 1.0

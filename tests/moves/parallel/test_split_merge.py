@@ -35,7 +35,7 @@ from tests.moves.parallel.test_gibbs import (
     uniform,
     z_of_fault,
 )
-from tests.shared import COMPONENTS, DIAGONAL, FULL, PRIORS, make_state, name
+from tests.shared import COMPONENTS, DIAGONAL, FULL, MIXED, PRIORS, make_state, name
 from tests.truth.test_counts import BERNOULLI, MULTINOMIAL, POISSON
 
 SEED = np.uint64(77)
@@ -47,6 +47,10 @@ def some_rows(component, n=24):
     if component in COMPONENTS:
         return rng.normal(size=(n, 2)) + 3.0 * (np.arange(n) % 2)[:, None]
     X = rng.poisson(1.0, size=(n, 5))
+    if component is MIXED:
+        mixed = np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.integers(0, 2, n), X[:, 0]]).astype(float)
+        mixed[rng.random(mixed.shape) < 0.2] = np.nan
+        return MIXED.rows(mixed)
     return csr_matrix(X > 0 if component is BERNOULLI else X)
 
 

@@ -95,7 +95,8 @@ def best_draw(draws: GroupedDraws, by_information: bool, log_joint: np.ndarray) 
 def point_estimate(draws: GroupedDraws, best: int, by_information: bool, seed: int) -> np.ndarray:
     """The partition of the rows with the least expected loss that the search finds when it starts from one draw.
 
-    Labels are of shape (n_samples,), and numbered in the order of first appearance.
+    It has no more clusters than the draw that has most. Labels are of shape (n_samples,), and numbered in the order of first
+    appearance.
 
     Examples
     --------
@@ -106,4 +107,24 @@ def point_estimate(draws: GroupedDraws, best: int, by_information: bool, seed: i
     [0, 0, 1, 1]
     """
     labels = least_expected_loss(draws.labels, draws.weights, draws.labels[best], by_information, seed)
+    labels = canonical_labels(labels, int(labels.max()) + 1)[0]
+    most = max(len(np.unique(draw)) for draw in draws.labels)
+    if labels.max() >= most:
+        labels = _with_fewer_clusters(labels, draws, most)
     return canonical_labels(labels[draws.of_row], int(labels.max()) + 1)[0]
+
+
+def _with_fewer_clusters(labels: np.ndarray, draws: GroupedDraws, most: int) -> np.ndarray:
+    """The labels without the smallest clusters, so that no more are left than some draw has.
+
+    To be alone costs least for a row that is now in one cluster, now in another, such as a row of blanks. But no draw has it
+    alone, and a user would see clusters that are none. Each such group joins the cluster that it is most often with.
+    """
+    sizes = np.bincount(labels, draws.weights)
+    kept = np.sort(np.argsort(-sizes, kind="stable")[:most])
+    out = labels.copy()
+    for i in np.flatnonzero(~np.isin(labels, kept)):
+        together = draws.weights * (draws.labels == draws.labels[:, [i]]).sum(axis=0)
+        shares = np.bincount(labels, together, minlength=len(sizes)) / sizes
+        out[i] = kept[np.argmax(shares[kept])]
+    return out
