@@ -16,7 +16,8 @@ from hashmix.components.mixed.categorical import Categorical
 from hashmix.components.mixed.columns import MixedColumns
 from hashmix.core.registry import Registry
 from hashmix.data.dequantise import dequantise
-from hashmix.data.rows import DenseRows, Rows, as_dense, as_rows
+from hashmix.data.mixed import MixedRows, as_rows_with_blanks
+from hashmix.data.rows import DenseRows, Rows, as_dense
 
 __all__ = [
     "COMPONENTS",
@@ -86,6 +87,8 @@ def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
     if name != "auto":
         family: Any = COMPONENTS[name]
         return [family]
+    if isinstance(X, MixedRows):
+        return [MixedColumns]
     if getattr(X, "is_sparse", False) or hasattr(X, "tocsr"):
         values = X.arrays.values if isinstance(X, Rows) else X.tocsr().data
         return [BetaBernoulli] if len(values) and (values == 1).all() else [DirichletMultinomial]
@@ -111,8 +114,9 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     ----------
     component : str or Component
         A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and a full
-        Gaussian, and sampling chooses the one with the most evidence; it is Bernoulli if all entries are 0 or 1. For sparse
-        data it is multinomial, or Bernoulli if all entries are 1.
+        Gaussian, and sampling chooses the one with the most evidence; it is Bernoulli if all entries are 0 or 1, and mixed
+        columns if there are blanks (NaN) or columns of different kinds. For sparse data it is multinomial, or Bernoulli if
+        all entries are 1.
     X : array, sparse matrix or Rows of shape (n_samples, n_features)
         The data.
     owner : str
@@ -132,7 +136,7 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     ('DiagonalGaussian', (3, 1), array([ True, False]))
     """
     if not hasattr(X, "tocsr") and not isinstance(component, Component) and component == "auto":
-        X = as_rows(X, owner)
+        X = as_rows_with_blanks(X, owner)
     families = families_for(component, X, owner)
     source = families[0].rows(X, owner)
     columns = np.ones(source.n_columns, bool)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "NotFinite",
     "bad_parameter",
     "check_choice",
     "check_flag",
@@ -181,15 +182,19 @@ def check_vector(owner: str, name: str, value: Any, n_features: int, *, positive
     return np.broadcast_to(vector, n_features).astype(np.float64)
 
 
-def not_finite(value: Any, row: int, column: int) -> ValueError:
+class NotFinite(ValueError):
+    """An entry of X is NaN or infinite."""
+
+
+def not_finite(value: Any, row: int, column: int) -> NotFinite:
     """Build the error for an entry of X that is NaN or infinite; the caller raises it.
 
     Examples
     --------
     >>> from hashmix.core.validation import not_finite
     >>> not_finite(float("nan"), 3, 1)
-    ValueError('X must hold finite numbers only. Got NaN in row 3, column 1 instead.')
+    NotFinite('X must hold finite numbers only. Got NaN in row 3, column 1 instead.')
     """
     # scikit-learn's estimator checks look for "NaN", spelled so.
     shown = "NaN" if np.isnan(value) else str(value)
-    return ValueError(f"X must hold finite numbers only. Got {shown} in row {row}, column {column} instead.")
+    return NotFinite(f"X must hold finite numbers only. Got {shown} in row {row}, column {column} instead.")

@@ -14,6 +14,7 @@ import numpy as np
 
 from hashmix.core.compiling import borrowed, helper, kernel
 from hashmix.core.counter import address, uniform_at
+from hashmix.data.mixed import MixedRows
 from hashmix.data.rows import ROW_BLOCK, DenseRows
 
 __all__ = ["Lattice", "dequantise"]
@@ -44,9 +45,12 @@ class Lattice(NamedTuple):
     def of(cls, rows: DenseRows) -> Lattice:
         """The lattice of the rows, from an evenly spread sample of them."""
         sample = np.asarray(rows.values)[:: max(1, rows.n_rows // _LOOKED_AT)].astype(np.float64)
+        mixed = isinstance(rows, MixedRows)
+        numeric = rows.numeric if isinstance(rows, MixedRows) else np.ones(rows.n_columns, bool)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the component says which columns it cannot take
-            found = [_cells(sample[:, j]) for j in range(rows.n_columns)]
-            singular = any(len(values) == 0 for values, _ in found) and _is_singular(sample)
+            found = [_cells(sample[:, j] if numeric[j] else sample[:0, j]) for j in range(rows.n_columns)]
+            # Columns of mixed rows are independent given the cluster: there a combination cannot have an unbounded density.
+            singular = not mixed and any(len(values) == 0 for values, _ in found) and _is_singular(sample)
             little = _LITTLE * sample.std(axis=0)
         if singular:
             found = [cells if len(cells[0]) else (sample[:1, j], little[j : j + 1]) for j, cells in enumerate(found)]
@@ -59,8 +63,9 @@ def _cells(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     A cell is as wide as the smaller gap to the next values, and not wider than most gaps: outliers keep their place.
     """
+    column = column[~np.isnan(column)]
     values, counts = np.unique(column, return_counts=True)
-    if len(values) == 1 or len(values) > _FEW * len(column):
+    if len(values) <= 1 or len(values) > _FEW * len(column):
         return np.empty(0), np.empty(0)
     gaps = np.diff(values)
     nearer = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
@@ -111,7 +116,7 @@ def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
 
     Returns
     -------
-    rows : DenseRows
+    rows : DenseRows or MixedRows
         A copy; the rows themselves if no column was spread.
     columns : bool array of shape (n_columns,)
         The columns that were spread.
@@ -132,4 +137,4 @@ def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
     out = rows.values.copy()
     for begin in range(0, rows.n_rows, ROW_BLOCK):
         _spread(np.uint64(key), lattice, rows.values, begin, min(begin + ROW_BLOCK, rows.n_rows), out)
-    return DenseRows(out), lattice.columns
+    return rows.with_values(out), lattice.columns

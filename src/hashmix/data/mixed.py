@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.core.validation import bad_parameter
-from hashmix.data.rows import ColumnSummary, DenseRows
+from hashmix.core.validation import NotFinite, bad_parameter
+from hashmix.data.rows import ColumnSummary, DenseRows, Rows, as_rows
 
-__all__ = ["KINDS", "Column", "MixedRows", "as_mixed"]
+__all__ = ["KINDS", "Column", "MixedRows", "as_mixed", "as_rows_with_blanks"]
 
 #: What a column may hold.
 KINDS = ("numeric", "categorical", "binary", "count")
@@ -94,11 +94,24 @@ class MixedRows(DenseRows):
     def take(self, chosen: np.ndarray | slice) -> MixedRows:
         return _trusted(self.values[chosen], self.columns, self.levels)
 
+    def with_values(self, values: np.ndarray) -> MixedRows:
+        return _trusted(values, self.columns, self.levels)
+
+    @property
+    def numeric(self) -> np.ndarray:
+        """Mask of the numeric columns."""
+        return np.array([column.kind == "numeric" for column in self.columns])
+
     def select_columns(self, chosen: np.ndarray) -> MixedRows:
         if chosen.all():
             return self
         columns = tuple(column for column, used in zip(self.columns, chosen, strict=True) if used)
         return _trusted(self.values[:, chosen], columns, self.levels[chosen])
+
+    def complete(self, owner: str) -> DenseRows:
+        if self.numeric.all() and not np.isnan(self.values).any():
+            return DenseRows(self.values)
+        raise bad_parameter(owner, "component", "'auto' or 'mixed' for columns with blanks or categories", "another")
 
     def fingerprint(self) -> dict[str, Any]:
         found = super().fingerprint()
@@ -150,3 +163,19 @@ def as_mixed(X: Any, owner: str = "sample") -> MixedRows:
     if values.ndim != 2 or 0 in values.shape:
         raise bad_parameter(owner, "X", "a matrix of at least one row and one column", f"shape {values.shape}")
     return MixedRows(values, owner=owner)
+
+
+def as_rows_with_blanks(X: Any, owner: str = "sample") -> Rows:
+    """Rows of any data: mixed rows if a matrix of numbers has NaN in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.data.mixed import as_rows_with_blanks
+    >>> type(as_rows_with_blanks(np.array([[1.0, np.nan], [2.0, 3.0]]))).__name__
+    'MixedRows'
+    """
+    try:
+        return as_rows(X, owner)
+    except NotFinite:  # found while the columns are summarised: looking for blanks first would take another pass
+        return as_mixed(X, owner)

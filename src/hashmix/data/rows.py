@@ -168,6 +168,10 @@ class DenseRows(Rows):
     def take(self, chosen: np.ndarray | slice) -> DenseRows:
         return DenseRows(self.values[chosen])
 
+    def with_values(self, values: np.ndarray) -> DenseRows:
+        """Rows of the same columns with other values."""
+        return DenseRows(values)
+
     def select_columns(self, chosen: np.ndarray) -> DenseRows:
         if chosen.all():
             return self
@@ -176,6 +180,10 @@ class DenseRows(Rows):
 
     def matrix(self) -> np.ndarray:
         return self.values
+
+    def complete(self, owner: str) -> DenseRows:
+        """The rows, if they are numbers without blanks; otherwise a ValueError is raised."""
+        return self
 
 
 def as_dense(X: Any, owner: str = "sample") -> DenseRows:
@@ -189,7 +197,7 @@ def as_dense(X: Any, owner: str = "sample") -> DenseRows:
     array([0.5, 3. ])
     """
     if isinstance(X, DenseRows):
-        return X
+        return X.complete(owner)
     if isinstance(X, SparseRows) or hasattr(X, "tocsr"):
         raise bad_parameter(owner, "X", "a dense array (call X.toarray() if it fits in memory)", type(X))
     array = np.asarray(X)

@@ -24,7 +24,7 @@ from hashmix.components.gaussian.shared import (
 from hashmix.components.tabulated import n_tabulated
 from hashmix.core.special import log_gamma_ratios
 from hashmix.core.validation import check_flag, check_number, check_vector
-from hashmix.data.rows import ROW_BLOCK
+from hashmix.data.rows import ROW_BLOCK, DenseRows
 
 __all__ = ["DiagonalGaussian"]
 
@@ -80,7 +80,11 @@ class DiagonalGaussian(GaussianComponent):
         >>> hm.components.DiagonalGaussian.from_data(np.array([[0.0, 0.0], [10.0, 2.0]])).rate
         array([2.5, 0.1])
         """
-        rows = cls.rows(X)
+        return cls._from_rows(cls.rows(X), learn)
+
+    @classmethod
+    def _from_rows(cls, rows: DenseRows, learn: bool) -> DiagonalGaussian:
+        """The same from the summary of rows that may have blanks."""
         mean, variance = column_spread(rows)
         within, kappa = default_spread(rows.n_columns, learn)
         shape = 1.0 + 0.5 * default_strength(learn)

@@ -42,6 +42,7 @@ class ColumnComponent(Component):
     """Columns that are independent given the cluster, each with a component of its own. A subclass says which."""
 
     takes_blanks = True
+    drops_constant_columns = True
     draws_parameters = True
     moves_with_parameters = True
     sweeps_held_from_one = 15

@@ -63,7 +63,7 @@ class MixedColumns(ColumnComponent):
         columns: dict[Any, Component] = {}
         if (kinds == "numeric").any():
             numbers = rows.select_columns(kinds == "numeric")
-            columns[tuple(np.flatnonzero(kinds == "numeric").tolist())] = DiagonalGaussian.from_data(numbers, learn)
+            columns[tuple(np.flatnonzero(kinds == "numeric").tolist())] = DiagonalGaussian._from_rows(numbers, learn)
         for j in np.flatnonzero(kinds != "numeric").tolist():
             columns[(j,)] = _default(kinds[j], float(rows.summary.mean[j]), rows.n_rows, learn)
         return cls(columns)
