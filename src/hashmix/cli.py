@@ -21,7 +21,7 @@ from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
 from hashmix.core.progress import can_show, counting_bar
-from hashmix.data.readers import formats_help, read_table
+from hashmix.data.readers import formats_help, read_file
 from hashmix.estimator import SplitMergeMixture, sampled_rows
 from hashmix.moves import SCHEDULES
 from hashmix.paper.command import run as run_paper
@@ -168,7 +168,7 @@ _KEPT_LATER = ("sample_size", "levels")
 
 def _read(options: argparse.Namespace, show: bool) -> tuple[Any, list[str]]:
     """The data and the names of its columns."""
-    return read_table(options.data, options.columns.split(",") if options.columns else None, progress=show)
+    return read_file(options.data, options.columns.split(",") if options.columns else None, progress=show)
 
 
 def _resume(options: argparse.Namespace) -> int:

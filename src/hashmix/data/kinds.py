@@ -13,7 +13,7 @@ from hashmix.data.dates import days
 from hashmix.data.frames import CategoryColumn
 from hashmix.data.mixed import Column
 
-__all__ = ["Recognised", "as_numbers", "is_plain", "recognise"]
+__all__ = ["Recognised", "as_numbers", "is_plain", "recognise", "row_names"]
 
 #: Rows above which texts that are almost all different are names or free text, and the share that must be different.
 _MANY_ROWS, _ALL_DIFFERENT = 20, 0.95
@@ -125,6 +125,22 @@ def is_plain(raw: Mapping[str, np.ndarray], columns: Collection[Column]) -> bool
     False
     """
     return all(column.kind == "numeric" and _is_complete(raw[column.name]) for column in columns)
+
+
+def row_names(raw: Mapping[str, np.ndarray]) -> str | None:
+    """Return the first column that names the rows: row numbers, or an id; None if there is none.
+
+    Examples
+    --------
+    >>> from hashmix.data.frames import raw_columns
+    >>> from hashmix.data.kinds import row_names
+    >>> row_names(raw_columns({"height": [1.7, 1.6], "user_id": [17, 4]}))
+    'user_id'
+    """
+    for name, column in raw.items():
+        if (reason := _why_not(name, column)) and reason.is_id:
+            return name
+    return None
 
 
 def as_numbers(column: np.ndarray) -> np.ndarray | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hashmix.data.readers import read_table
+from hashmix.data.readers import read_file
 
 
 def test_columns_by_name(tmp_path):
     (tmp_path / "mixed.csv").write_text("name,u,v\nann,1,2.5\nbob,3,4.5\n")
-    rows, names = read_table(tmp_path / "mixed.csv", ["v", "u"])
+    rows, names = read_file(tmp_path / "mixed.csv", ["v", "u"])
     assert rows.tolist() == [[2.5, 1.0], [4.5, 3.0]]
     assert names == ["v", "u"]
-    assert read_table(tmp_path / "mixed.csv", [1])[0].tolist() == [[1.0], [3.0]]
+    assert read_file(tmp_path / "mixed.csv", [1])[0].tolist() == [[1.0], [3.0]]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_columns_by_name(tmp_path):
 )
 def test_layouts(content, rows, names, tmp_path):
     (tmp_path / "a.csv").write_text(content, encoding="utf-8", newline="")
-    found, found_names = read_table(tmp_path / "a.csv")
+    found, found_names = read_file(tmp_path / "a.csv")
     assert found.tolist() == rows
     assert found_names == names
 
@@ -47,10 +47,10 @@ def test_layouts(content, rows, names, tmp_path):
 def test_malformed_files(content, sentence, tmp_path):
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(ValueError, match=sentence):
-        read_table(tmp_path / "a.csv")
+        read_file(tmp_path / "a.csv")
 
 
 def test_unknown_columns(tmp_path):
     (tmp_path / "a.csv").write_text("u,v\n1,2\n")
     with pytest.raises(ValueError, match="has no column 'w'; it has u, v"):
-        read_table(tmp_path / "a.csv", ["w"])
+        read_file(tmp_path / "a.csv", ["w"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hashmix.data.readers import READERS, FileFormat, formats_help, read_table
+from hashmix.data.readers import READERS, FileFormat, formats_help, read_file
 from hashmix.data.readers.contract import FormatRegistry, column_positions
 
 X = np.array([[1.0, 2.5], [3.0, 4.5], [5.0, -6.0]])
@@ -37,10 +37,10 @@ def test_every_dense_format(tmp_path):
     frame.to_csv(tmp_path / "space.txt", index=False, sep=" ", header=False)
     frame.to_parquet(tmp_path / "a.parquet")
     for path in tmp_path.iterdir():
-        rows, names = read_table(path)
+        rows, names = read_file(path)
         np.testing.assert_array_equal(rows, X)
         assert names == (["u", "v"] if path.name in ("a.csv", "a.tsv", "semi.csv", "a.parquet") else ["0", "1"])
-        np.testing.assert_array_equal(read_table(path, ["1"])[0], X[:, 1:])
+        np.testing.assert_array_equal(read_file(path, ["1"])[0], X[:, 1:])
 
 
 def test_formats_help():
@@ -72,21 +72,21 @@ def test_dispatch_by_name(name, format_name, tmp_path):
 def test_unknown_formats(name, tmp_path):
     (tmp_path / name).touch()
     with pytest.raises(ValueError, match=rf"must be one of .csv, .tsv, .*, docword.\*. Got '{name}' instead"):
-        read_table(tmp_path / name)
+        read_file(tmp_path / name)
 
 
 def test_missing_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file"):
-        read_table(tmp_path / "missing.csv")
+        read_file(tmp_path / "missing.csv")
 
 
 def test_format_of_a_user(added, tmp_path):
     (tmp_path / "a.const").touch()
-    rows, names = read_table(tmp_path / "a.const", ["v", "0"])
+    rows, names = read_file(tmp_path / "a.const", ["v", "0"])
     np.testing.assert_array_equal(rows, X[:, [1, 0]])
     assert names == ["v", "u"]
     with pytest.raises(ValueError, match="a.const has no column 'w'; it has u, v"):
-        read_table(tmp_path / "a.const", ["w"])
+        read_file(tmp_path / "a.const", ["w"])
     assert formats_help().endswith(".const")
     assert formats_help(details=True).endswith(".const: always the same")
     assert "read_constant" in repr(added)
