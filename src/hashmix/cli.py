@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import shutil
@@ -17,11 +18,13 @@ import numpy as np
 
 import hashmix
 from hashmix import plot
+from hashmix.cli_data import DATA_OPTIONS, add_data_options, ingest, resolved
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
 from hashmix.core.progress import can_show, counting_bar
-from hashmix.data.readers import formats_help, read_file
+from hashmix.data.ingest import Ingested
+from hashmix.data.mixed import MixedRows
 from hashmix.estimator import SplitMergeMixture, sampled_rows
 from hashmix.moves import SCHEDULES
 from hashmix.paper.command import run as run_paper
@@ -70,9 +73,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_fit(commands: Any) -> None:
     fit = commands.add_parser("fit", help="cluster the rows of a file")
-    fit.add_argument("data", metavar="DATA", help=formats_help())
+    add_data_options(fit)
     fit.add_argument("-o", "--out", metavar="FOLDER", help="folder for results (default: DATA's name with -clusters)")
-    fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
     for name, registry, default in (("component", COMPONENTS, "auto"), ("prior", PRIORS, "auto"), ("moves", SCHEDULES, "auto")):
         special = [] if default in registry else [default]
         choices = ", ".join([*special, *registry.names])
@@ -148,8 +150,7 @@ def _add_warmup(commands: Any) -> None:
 
 #: Settings of a fit that are needed to resume it, stored in its folder.
 _KEPT = (
-    "data",
-    "columns",
+    *DATA_OPTIONS,
     "component",
     "prior",
     "moves",
@@ -163,12 +164,7 @@ _KEPT = (
     "seed",
 )
 #: Of these, the settings that folders of earlier versions lack.
-_KEPT_LATER = ("sample_size", "levels")
-
-
-def _read(options: argparse.Namespace, show: bool) -> tuple[Any, list[str]]:
-    """The data and the names of its columns."""
-    return read_file(options.data, options.columns.split(",") if options.columns else None, progress=show)
+_KEPT_LATER = ("sample_size", "levels", *DATA_OPTIONS[2:])
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -198,9 +194,9 @@ def _report(options: argparse.Namespace) -> int:
         fit = argparse.Namespace(**_kept_settings(folder))
         title = Path(fit.data).name
         if Path(fit.data).is_file():
-            X, names = _read(fit, False)
+            X, names = ingest(fit, False)[:2]
             if fit.sample_size is not None:
-                X = X[sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report")]
+                X = _some_rows(X, sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report"))
             source = resolve_component(fit.component, X, "hashmix report").source
             if source.fingerprint() != read_about(folder)["data"]:
                 raise ValueError(f"{fit.data} is no longer the data of this run.")
@@ -214,7 +210,9 @@ def _report(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     show = not options.quiet and can_show()
-    X, names = _read(options, show)
+    data = ingest(options, show)
+    X, names = data.X, data.names
+    print(*data.lines, sep="\n", end="\n" if data.lines else "")
     wanted = _wanted_levels(options.levels)
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     _check_folder(folder)
@@ -233,7 +231,7 @@ def _fit(options: argparse.Namespace) -> int:
         progress=show,
         run_dir=folder,
     )
-    kept = {name: getattr(options, name) for name in _KEPT} | {"data": str(Path(options.data).resolve())}
+    kept = {name: getattr(options, name) for name in _KEPT} | resolved(options)
     text = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
     begin = time.perf_counter()
     new = not folder.exists()
@@ -251,7 +249,7 @@ def _fit(options: argparse.Namespace) -> int:
     cuts = {f"level_{level}": _cut(model, level) for level in wanted}
     summary = _summary(model, options.data, X, names, seconds)
     summary |= {"levels": {name: int(labels.max()) + 1 for name, labels in cuts.items()}} if cuts else {}
-    written = _write(folder, model, X, names, summary, Path(options.data).name, cuts)
+    written = _write(folder, model, data, summary, Path(options.data).name, cuts)
     _print_result(model, X, summary, seconds)
     print(f"wrote {', '.join(written)} to {folder}")
     return 0
@@ -345,17 +343,19 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
+def _some_rows(X: Any, rows: np.ndarray) -> Any:
+    return X.take(rows) if isinstance(X, MixedRows) else X[rows]
+
+
 def _write(
-    folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any], title: str, cuts: dict[str, np.ndarray]
+    folder: Path, model: Any, data: Ingested, summary: dict[str, Any], title: str, cuts: dict[str, np.ndarray]
 ) -> list[str]:
     """Write all results to a temporary folder first, then move them: results are never incomplete."""
     temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
     try:
-        columns = {"label": model.labels_, **cuts}
-        lines = (",".join(map(str, line)) for line in zip(range(len(model.labels_)), *columns.values(), strict=True))
-        (temporary / "labels.csv").write_text("\n".join([",".join(["row", *columns]), *lines]) + "\n", encoding="utf-8")
+        _write_labels(temporary / "labels.csv", model, data, cuts)
         (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _pictures(temporary, model, X, names, title, "level_reproducible" in cuts)
+        _pictures(temporary, model, data.X, data.names, title, "level_reproducible" in cuts)
         written = sorted(path.name for path in temporary.iterdir())
         folder.mkdir(exist_ok=True)
         for name in written:
@@ -363,6 +363,16 @@ def _write(
     finally:
         shutil.rmtree(temporary)
     return written
+
+
+def _write_labels(path: Path, model: Any, data: Ingested, cuts: dict[str, np.ndarray]) -> None:
+    """Write the name or number of every row, its label, the probability of that label, and the levels."""
+    rows = range(len(model.labels_)) if data.ids is None else data.ids
+    certain = (f"{p:.4f}" for p in model.probabilities_)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([data.id_name, "label", "probability", *cuts])
+        writer.writerows(zip(rows, model.labels_, certain, *cuts.values(), strict=True))
 
 
 def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str, levels: bool) -> None:
@@ -380,14 +390,14 @@ def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str, le
     if model.component_.has_words:
         axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
         axes[0].figure.savefig(folder / "words.png", dpi=120)
-    else:
+    elif not isinstance(X, MixedRows):
         ax = plot.clusters(np.asarray(X), model.labels_)
         ax.set_title("1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters")
         ax.figure.savefig(folder / "clusters.png", dpi=120)
     plt.close("all")
     try:
         rows, coarser = model.sample_indices_, {"tree": model.tree_, "levels": model.levels() if levels else None}
-        shown = X if len(rows) == X.shape[0] else X[rows]
+        shown = X if len(rows) == X.shape[0] else _some_rows(X, rows)
         model.posterior_.report(folder / "report.html", shown, names, model.posterior_.point_estimate(), title, **coarser)
     except ImportError as error:
         print(f"hashmix: report skipped: {error}", file=sys.stderr)
