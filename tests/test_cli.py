@@ -78,7 +78,7 @@ def test_report(table, capsys, tmp_path):
     assert "the report is written without the data" in capsys.readouterr().err
     assert main(["resume", "run"]) == 2
     assert "There is no file" in capsys.readouterr().err
-    np.savetxt("blobs.csv", np.ones((60, 2)), delimiter=",", header="metres,dollars", comments="")
+    np.savetxt("blobs.csv", np.random.default_rng(0).normal(size=(60, 2)), delimiter=",", header="metres,dollars", comments="")
     assert main(["report", "run"]) == 2
     assert "no longer the data" in capsys.readouterr().err
     assert main(["report", "nowhere"]) == 2

@@ -100,19 +100,27 @@ def physical_lines(text: str) -> Iterator[str]:
 
 def _delimiter(text: str) -> tuple[str, tuple[list[list[str]], int]]:
     """The delimiter that divides all lines alike, or nearly so, and the first rows."""
-    best, best_share, best_rows = _NONE, 0.0, _first_rows(text, _NONE)
-    for delimiter in _DELIMITERS:
-        rows, first_lines = _first_rows(text, delimiter)
-        length = _usual_length(rows)
-        if length < 2 or len(rows[0]) < 2:
+    best_share, best = -1.0, None
+    for delimiter in (_NONE, *_DELIMITERS):
+        try:
+            rows, first_lines = _first_rows(text, delimiter)
+        except csv.Error as error:  # a cell too long: the wrong delimiter, or a quote that is never closed
+            failure = error
             continue
-        below = rows[1:] or rows
-        share = sum(len(row) == length for row in below) / len(below)
-        if len(rows[0]) not in (length, length - 1):
-            share /= 2
+        length = _usual_length(rows)
+        if delimiter == _NONE:
+            share = 0.0
+        elif length < 2 or len(rows[0]) < 2:
+            continue
+        else:
+            below = rows[1:] or rows
+            share = sum(len(row) == length for row in below) / len(below)
+            share /= 1 if len(rows[0]) in (length, length - 1) else 2
         if share > best_share:
-            best, best_share, best_rows = delimiter, share, (rows, first_lines)
-    return best, best_rows
+            best_share, best = share, (delimiter, (rows, first_lines))
+    if best is None:
+        raise failure
+    return best
 
 
 def _first_rows(text: str, delimiter: str) -> tuple[list[list[str]], int]:
@@ -163,7 +171,11 @@ def _has_header(rows: list[list[str]], n_columns: int, decimal: str) -> tuple[bo
     columns = [[cell for cell in column if cell not in BLANKS] for column in zip(*below, strict=True)]
     if any(number(cell) and not cell.isdecimal() for cell in first):
         return False, row_note
-    over_numbers = [_is_text(cell) and _mostly(column, number) for cell, column in zip(first, columns, strict=True)]
+    others = [row for row in below if row != first]  # files that were joined repeat their header
+    over_numbers = [
+        _is_text(cell) and _mostly([cell for cell in column if cell not in BLANKS], number)
+        for cell, column in zip(first, zip(*others, strict=True), strict=False)
+    ]
     whole = [cell for cell in first if cell.isdecimal()]
     if any(over_numbers) and not (whole and any(cell in BLANKS for cell in first[1:])):
         return True, ""
