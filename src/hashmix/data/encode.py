@@ -41,6 +41,7 @@ def encode(raw: Mapping[str, np.ndarray], columns: Collection[Column]) -> MixedR
     unknown: list[str] = []
     for j, column in enumerate(columns):
         values[:, j] = _codes(raw[column.name], column, unknown) if column.categories else _numbers(raw[column.name], column)
+    _check_finite(values, columns)
     if unknown:
         warnings.warn(
             f"Categories that the fit did not see are taken as blank: {'; '.join(unknown)}.", UserWarning, stacklevel=2
@@ -64,6 +65,7 @@ def plain_matrix(raw: Mapping[str, np.ndarray], columns: Collection[Column]) -> 
     values = np.empty((_n_rows(raw), len(columns)))
     for j, column in enumerate(columns):
         values[:, j] = _numbers(raw[column.name], column)
+    _check_finite(values, columns)
     return values
 
 
@@ -76,6 +78,17 @@ def _check_present(raw: Mapping[str, np.ndarray], columns: Collection[Column]) -
     if missing:
         found = ", ".join(list(raw)[:20]) or "none"
         raise ValueError(f"X must have the columns of the fit. It lacks {', '.join(missing[:20])}; it has {found}.")
+
+
+def _check_finite(values: np.ndarray, columns: Collection[Column]) -> None:
+    infinite = np.isinf(values)
+    if infinite.any():
+        bad = [column.name for column, found in zip(columns, infinite.any(axis=0), strict=True) if found]
+        row = int(np.argmax(infinite.any(axis=1)))
+        where = f"in row {row} ({', '.join(bad[:20])})"
+        raise ValueError(
+            f"Numbers must be finite or blank. Got inf {where}: use --blank inf,-inf or --drop {','.join(bad[:20])}."
+        )
 
 
 def _numbers(values: np.ndarray, column: Column) -> np.ndarray:

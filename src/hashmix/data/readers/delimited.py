@@ -72,6 +72,8 @@ def read_delimited(
         notes.append(dialect.note)
     if dialect.decimal == ",":
         notes.append("numbers: decimal commas")
+    if body.count('"') % 2:
+        _check_quotes(body, dialect, path)
     cells = _parsed(body, dialect, path)
     raw = RawColumns()
     raw.notes = notes
@@ -216,6 +218,18 @@ def _from_arrow(column: Any) -> Any:
     if str(column.type) == "double":
         return (column.fill_null(np.nan) if column.null_count else column).to_numpy()
     return column.to_pylist()
+
+
+def _check_quotes(body: str, dialect: Dialect, path: Path) -> None:
+    """Raise a ValueError if the last quote is never closed: everything after it would be one cell."""
+    reader = csv.reader(physical_lines(body), delimiter=dialect.delimiter, skipinitialspace=True, strict=True)
+    begin = 0
+    try:
+        for _ in reader:
+            begin = reader.line_num
+    except csv.Error:
+        number = begin + dialect.header_lines + 1
+        raise ValueError(f"Line {number} of {path.name} opens a quote that is never closed: mend that line.") from None
 
 
 def _rows(body: str, dialect: Dialect, path: Path) -> Iterator[list[str]]:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from hashmix.data.cells import BLANKS, is_number
@@ -104,7 +105,9 @@ def _delimiter(text: str) -> tuple[str, tuple[list[list[str]], int]]:
     for delimiter in (_NONE, *_DELIMITERS):
         try:
             rows, first_lines = _first_rows(text, delimiter)
-        except csv.Error as error:  # a cell too long: the wrong delimiter, or a quote that is never closed
+        except csv.Error as error:  # a cell too long: the wrong delimiter for a long line, or a quote that is never closed
+            if not _has_long_lines(text):
+                raise
             failure = error
             continue
         length = _usual_length(rows)
@@ -121,6 +124,10 @@ def _delimiter(text: str) -> tuple[str, tuple[list[list[str]], int]]:
     if best is None:
         raise failure
     return best
+
+
+def _has_long_lines(text: str) -> bool:
+    return any(len(line) > csv.field_size_limit() for line in islice(physical_lines(text), _LOOK_ROWS))
 
 
 def _first_rows(text: str, delimiter: str) -> tuple[list[list[str]], int]:
