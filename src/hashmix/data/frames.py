@@ -109,11 +109,9 @@ def raw_columns(X: Any) -> RawColumns | None:
         raw.add(map(str, X), X.values())
     elif library == "pandas" and hasattr(X, "columns"):
         raw.add(map(_text, X.columns), (_from_pandas(X.iloc[:, j]) for j in range(X.shape[1])))
-    elif library == "polars" and hasattr(X, "columns"):
-        X = X.collect() if hasattr(X, "collect") else X
-        raw.add(
-            X.columns, (_from_arrow(column.to_arrow()) if _has_categories(column) else _from_polars(column) for column in X)
-        )
+    elif library == "polars" and hasattr(X, "collect_schema"):
+        X = X.lazy().collect()
+        raw.add(X.columns, map(_from_polars, X))
     elif library == "pyarrow" and hasattr(X, "column_names"):
         raw.add(X.column_names, map(_from_arrow, X.columns))
     else:
@@ -139,14 +137,12 @@ def _from_pandas(column: Any) -> Any:
     return column.to_numpy(dtype=object)
 
 
-def _has_categories(column: Any) -> bool:
-    return type(column.dtype).__name__ in ("Categorical", "Enum")
-
-
 def _from_polars(column: Any) -> Any:
-    if column.dtype.is_numeric() and type(column.dtype).__name__ != "Decimal":
-        return column.to_numpy()
-    if column.dtype.is_temporal() and type(column.dtype).__name__ != "Time":
+    kind = type(column.dtype).__name__
+    if kind == "Enum":
+        places = {category: j for j, category in enumerate(column.dtype.categories)}
+        return CategoryColumn.of(np.array([places.get(cell, -1) for cell in column.to_list()]), list(places))
+    if (column.dtype.is_numeric() and kind != "Decimal") or (column.dtype.is_temporal() and kind != "Time"):
         return column.to_numpy()
     return column.to_list()
 
@@ -156,7 +152,8 @@ def _from_arrow(column: Any) -> Any:
 
     if types.is_dictionary(column.type):
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        return CategoryColumn.of(column.indices.fill_null(-1).to_numpy(zero_copy_only=False), column.dictionary.to_pylist())
+        codes = column.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        return CategoryColumn.of(codes, column.dictionary.to_pylist())
     if types.is_integer(column.type) or types.is_floating(column.type):
         return (
             column.cast("float64").to_numpy() if column.null_count == 0 else column.cast("float64").fill_null(np.nan).to_numpy()

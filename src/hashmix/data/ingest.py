@@ -128,7 +128,8 @@ def read_data(
     def chosen(given: Sequence[str] | None) -> list[str]:
         return [names[j] for j in column_positions(given, names, path)]
 
-    make_blank(X, blank)
+    if blank:
+        make_blank(X, blank)
     id = chosen([id])[0] if id is not None else None
     dropped = chosen(drop)
     if text is not None:
