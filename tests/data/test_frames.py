@@ -123,7 +123,7 @@ def test_names():
     frame = pd.DataFrame([[1, 2, 3]], columns=["a", "a", "a.1"])
     raw = raw_columns(frame)
     assert list(raw) == ["a", "a.1", "a.1.1"]
-    assert raw.notes[0] == "duplicate names: the second a is now a.1"
+    assert raw.notes[0] == "duplicate names: another a is now a.1"
     assert list(raw_columns(pd.DataFrame([[1, 2]]))) == ["0", "1"]
     assert list(raw_columns(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])))) == ["a_b"]
     with pytest.raises(ValueError, match="same number of rows. Got a: 2, b: 1 instead"):

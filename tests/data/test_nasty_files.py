@@ -160,6 +160,7 @@ READ = {
     "repeated-header": (f"u,v\n{FIVE}u,v\n{FIVE}", {"u": "numeric", "v": "numeric"}, [1.5, 2.5], {}),
     "thousands": ('u,v\n"1,200",1.5\n"13,500",2.5\n80,3.5\n', {"u": "numeric", "v": "numeric"}, [1200, 1.5], {}),
     "percent": ("u,v\n12%,1.5\n7.5%,2.5\n", {"u": "numeric", "v": "numeric"}, [12, 1.5], {}),
+    "percent-in-part": ("u,v\n12%,1.5\n0.3,2.5\n5%,1\n", {"u": "categorical", "v": "numeric"}, [1, 1.5], {}),
     "currency": ('u,v\n"$1,200.50",1.5\n-$3,2.5\n', {"u": "numeric", "v": "numeric"}, [1200.5, 1.5], {}),
     "huge-numbers": (
         "u,v\n1e300,12345678901234567890\n-1e-300,1\n",

@@ -69,6 +69,9 @@ def parse_texts(texts: Sequence[str | None], decimal: str = ".") -> ParsedColumn
     distinct = {cell for cell in cells if cell is not None}
     found, note = _meaning(distinct, decimal)
     if found is None:
+        if decimal == ",":  # numbers among texts are written with a point from here on
+            points = {cell: form for cell in distinct if is_number(form := cell.translate(_SWAPPED))}
+            cells = [points.get(cell, cell) if cell is not None else None for cell in cells]
         return ParsedColumn(_objects(cells), note)
     values = list(found.values())
     if not distinct or isinstance(values[0], float):
@@ -110,11 +113,11 @@ def _written_numbers(forms: dict[str, str]) -> tuple[dict[str, float], str] | No
         if match is None:
             return None
         minus, before, inner, whole, decimals, after = match.groups()
-        signs.update({before, after} - {""})
+        signs.add(before + after)
         numbers[text] = float(f"{minus or inner}{whole.replace(',', '')}{decimals or ''}")
-    if len(signs) > 1:  # dollars and euros are not comparable
+    if len(signs) > 1:  # dollars and euros, or shares and per cents, are not comparable
         return None
-    signs |= {","} if any("," in form for form in forms.values()) else set()
+    signs = {sign for sign in signs if sign} | ({","} if any("," in form for form in forms.values()) else set())
     return numbers, f"numbers without {' and '.join(repr(sign) for sign in sorted(signs))}"
 
 

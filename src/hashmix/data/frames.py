@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import numbers
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class RawColumns(dict[str, np.ndarray]):
     >>> raw = RawColumns()
     >>> raw.add(["age", "age"], [[31, 45], [1, 2]])
     >>> list(raw), raw.notes
-    (['age', 'age.1'], ['duplicate names: the second age is now age.1'])
+    (['age', 'age.1'], ['duplicate names: another age is now age.1'])
     """
 
     def __init__(self) -> None:
@@ -40,13 +41,14 @@ class RawColumns(dict[str, np.ndarray]):
 
     def add(self, names: Iterable[str], columns: Iterable[Any], decimal: str = ".") -> None:
         """Add columns of the same length; a name that exists gets a number."""
+        numbers: Counter[str] = Counter()
         for name, column in zip(names, columns, strict=True):
-            unique, number = name, 0
+            unique = name
             while unique in self:
-                number += 1
-                unique = f"{name}.{number}"
-            if number:
-                self.notes.append(f"duplicate names: the second {name} is now {unique}")
+                numbers[name] += 1
+                unique = f"{name}.{numbers[name]}"
+            if unique != name:
+                self.notes.append(f"duplicate names: another {name} is now {unique}")
             self[unique], note = _raw_column(column, decimal)
             if note:
                 self.notes.append(f"{unique}: {note}")
@@ -191,7 +193,7 @@ def _from_objects(values: list[Any], decimal: str) -> tuple[np.ndarray, str]:
         return parse_texts(cells, decimal)
     if types and all(issubclass(kind, (bool, np.bool_)) for kind in types):
         return parse_texts([None if cell is None else str(cell) for cell in cells])
-    if all(issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, (bool, np.bool_)) for kind in types):
+    if all(issubclass(kind, (Real, Decimal)) and not issubclass(kind, (bool, np.bool_)) for kind in types):
         return np.array([np.nan if cell is None else float(cell) for cell in cells]), ""
     if all(issubclass(kind, (datetime.date, np.datetime64)) for kind in types):
         return np.array([_naive(cell) for cell in cells], "datetime64[us]"), ""

@@ -132,6 +132,8 @@ def read_data(
         make_blank(X, blank)
     id = chosen([id])[0] if id is not None else None
     dropped = chosen(drop)
+    if text == "":
+        raise ValueError(f"--text needs the name of a column, because {path.name} has columns: {', '.join(names[:20])}.")
     if text is not None:
         column = chosen([text])[0]
         id = id if id is not None else row_names({name: values for name, values in X.items() if name != column})
@@ -200,4 +202,5 @@ def _lines(found: Recognised, rows: Any) -> list[str]:
     if aside:
         more = f" and {len(aside) - _SHOWN} more" if len(aside) > _SHOWN else ""
         lines.append(f"set aside: {', '.join(aside[:_SHOWN])}{more}")
-    return lines + found.notes
+    more_notes = [f"… and {len(found.notes) - _SHOWN} more notes"] if len(found.notes) > _SHOWN else []
+    return lines + found.notes[:_SHOWN] + more_notes

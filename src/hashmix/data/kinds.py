@@ -214,7 +214,8 @@ def _seen(column: np.ndarray) -> np.ndarray:
 
 
 def _is_complete(column: np.ndarray) -> bool:
-    return column.dtype.kind in "fM" and len(_seen(column)) == len(column)
+    """Whether no cell is blank."""
+    return len(_seen(column)) == len(column)
 
 
 # ---- kinds -----------------------------------------------------------------------------------------------------------------
@@ -222,8 +223,10 @@ def _is_complete(column: np.ndarray) -> bool:
 
 def _with_kinds(used: Mapping[str, np.ndarray], categorical: Collection[str], numeric: Collection[str]) -> tuple[Column, ...]:
     """The columns with their kinds. Counts and 0/1 matter only among columns of different kinds, or with blanks."""
-    mixed = any(name in categorical or not (name in numeric or _is_complete(column)) for name, column in used.items())
-    mixed = mixed or any(not _is_complete(column) for column in used.values())
+    mixed = any(
+        name in categorical or not _is_complete(column) or (name not in numeric and column.dtype.kind not in "fM")
+        for name, column in used.items()
+    )
     out = []
     for name, column in used.items():
         if name in numeric or (not mixed and name not in categorical):

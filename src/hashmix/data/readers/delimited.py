@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ __all__ = ["is_delimited", "read_delimited"]
 _COMMENT = re.compile(r"^[ \t]*#.*(?:\n|\Z)", re.MULTILINE)
 _CODE = re.compile(r"0\d+", re.ASCII)
 #: Bytes that pyarrow parses at once; a line must fit.
-_BLOCK = 1 << 22
+_BLOCK, _LARGEST_BLOCK = 1 << 22, (1 << 31) - 1
 
 
 def read_delimited(
@@ -109,18 +110,24 @@ def is_delimited(path: Path) -> bool:
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """The text without lines that begin with #, and the last of those before the first row. All lines may begin with #."""
+    """The text without lines that begin with #, and the last of those before the first row.
+
+    If most lines begin with #, they are rows. Comments become blank lines, which are skipped later, so that line numbers stay true.
+    """
     if not (text.lstrip().startswith("#") or "\n#" in text):
         return text, ""
-    left, n_comments = _COMMENT.subn("\n", text)  # blank lines are skipped later, and line numbers stay true
-    if 2 * n_comments > text.count("\n") and not left.strip():
-        return text, ""
-    comment = ""
+    comment, end = "", 0
     for line in physical_lines(text):
         if line.strip() and not line.lstrip().startswith("#"):
             break
         comment = line.strip().lstrip("#").strip() or comment
-    return left, comment
+        end += len(line)
+    if end == len(text):
+        return text, ""
+    rows, n_comments = _COMMENT.subn("\n", text[end:])
+    if 2 * n_comments > rows.count("\n"):
+        rows = text[end:]
+    return "\n" * text.count("\n", 0, end) + rows, comment
 
 
 def _dialect(text: str, header: bool | None, path: Path) -> Dialect:
@@ -175,12 +182,12 @@ def _parsed(body: str, dialect: Dialect, path: Path) -> Callable[[int], Any]:
         columns = [list(column) for column in zip(*_rows(body, dialect, path), strict=True)]
         return columns.__getitem__
     try:
-        content = _by_pyarrow(body.encode(), dialect, min(_BLOCK, len(body)))
-    except pyarrow.ArrowInvalid:
+        content = _by_pyarrow(body.encode(), dialect, _BLOCK)
+    except pyarrow.ArrowInvalid:  # a line that is wrong or very long, or a text after many numbers
         for _ in _rows(body, dialect, path):  # raises at the line that is wrong
             pass
-        content = _by_pyarrow(body.encode(), dialect, len(body) * 4, texts=True)
-    return lambda j: _from_arrow(content.column(j))
+        content = _by_pyarrow(body.encode(), dialect, _LARGEST_BLOCK, texts=True)
+    return lambda j: _from_arrow(content.column(j), dialect.decimal)
 
 
 def _by_pyarrow(body: bytes, dialect: Dialect, block: int, texts: bool = False) -> Any:
@@ -195,7 +202,7 @@ def _by_pyarrow(body: bytes, dialect: Dialect, block: int, texts: bool = False) 
     }
     return arrow_csv.read_csv(
         pyarrow.BufferReader(body),
-        read_options=arrow_csv.ReadOptions(column_names=names, block_size=max(block, 1 << 16)),
+        read_options=arrow_csv.ReadOptions(column_names=names, block_size=min(block, len(body) + 1)),
         parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=b'"' in body),
         convert_options=arrow_csv.ConvertOptions(
             column_types=types, null_values=BLANKS, strings_can_be_null=True, decimal_point=dialect.decimal
@@ -214,7 +221,17 @@ def _numeric_columns(dialect: Dialect) -> list[bool]:
     return numeric
 
 
-def _from_arrow(column: Any) -> Any:
+def _from_arrow(column: Any, decimal: str) -> Any:
+    """Numbers as an array, texts as a list."""
+    from pyarrow import ArrowInvalid, compute
+
+    if (
+        str(column.type) == "string"
+        and decimal == "."
+        and not compute.any(compute.match_substring_regex(column, "^0[0-9]")).as_py()
+    ):
+        with suppress(ArrowInvalid):
+            column = column.cast("double")
     if str(column.type) == "double":
         return (column.fill_null(np.nan) if column.null_count else column).to_numpy()
     return column.to_pylist()

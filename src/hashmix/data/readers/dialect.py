@@ -184,18 +184,17 @@ def _has_header(rows: list[list[str]], n_columns: int, decimal: str) -> tuple[bo
         for cell, column in zip(first, zip(*others, strict=True), strict=False)
     ]
     whole = [cell for cell in first if cell.isdecimal()]
+    shown = ", ".join(first[:3]) + (", …" if len(first) > 3 else "")
+    names_note = f"header: the first line ({shown}) holds names; --no-header to change"
     if any(over_numbers) and not (whole and any(cell in BLANKS for cell in first[1:])):
-        return True, ""
+        return True, names_note if whole else ""
     if whole:
-        if _are_number_names(first, columns, number):
-            shown = ", ".join(whole[:3]) + (", …" if len(whole) > 3 else "")
-            return True, f"header: the first line ({shown}) holds names; --no-header to change"
-        return False, row_note
+        return (True, names_note) if _are_number_names(first, columns, number) else (False, row_note)
     repeated = any(cell in column for cell, column in zip(first, columns, strict=True))
     named = [cell for cell in first if _is_text(cell) and not _ISO_DATE.fullmatch(cell)]
     if repeated or len(set(named)) < len(first) - (not first[0]):
         return False, row_note
-    return True, "header: the first line holds names; --no-header to change"
+    return True, names_note
 
 
 def _number_test(decimal: str) -> Callable[[str], bool]:
