@@ -25,7 +25,7 @@ from report import shown, write_picture, write_results
 import hashmix as hm
 from hashmix.components import informative_columns, resolve_component
 from hashmix.core.rng import stream
-from hashmix.data.readers import read_table
+from hashmix.data.ingest import read_data
 from hashmix.data.rows import as_dense
 from hashmix.paper import make_mixture
 from hashmix.paper.measures import reached
@@ -39,7 +39,7 @@ LINES = ["seconds", "proposals", "log_joint", "n_clusters", "nmi"]
 
 def read(path):
     """Rows and, where an .npz holds them, labels."""
-    X = read_table(path)[0]
+    X = read_data(path).X
     if Path(path).suffix == ".npz":
         with np.load(path) as file:
             return X[:, informative_columns(as_dense(X))], file.get("y")

@@ -25,7 +25,8 @@ def test_fit(table, capsys, tmp_path):
     folder = tmp_path / "blobs-clusters"
     names = {"clusters.png", "labels.csv", "summary.json", "trace.png", "report.html", "fit.json", "run.json"}
     assert names | {"chain-0", "lock"} == {path.name for path in folder.iterdir()}
-    labels = np.loadtxt(folder / "labels.csv", delimiter=",", skiprows=1, dtype=int)
+    assert (folder / "labels.csv").read_text().splitlines()[:2] == ["row,label,probability", "0,0,1.0000"]
+    labels = np.loadtxt(folder / "labels.csv", delimiter=",", skiprows=1)
     assert labels[:, 0].tolist() == list(range(60))
     assert len(np.unique(labels[:, 1])) == 3
     summary = json.loads((folder / "summary.json").read_text())
@@ -49,10 +50,10 @@ def test_levels_and_a_sample(table, capsys, tmp_path):
     fit = ["fit", "blobs.csv", "--draws", "20", "--warmup", "40", "--chains", "1"]
     assert main([*fit, "--levels", "2,9,reproducible", "--out", "levels"]) == 0
     lines = (tmp_path / "levels" / "labels.csv").read_text().splitlines()
-    assert lines[0] == "row,label,level_2,level_9,level_reproducible"
-    values = np.array([line.split(",") for line in lines[1:]], int)
-    assert len(np.unique(values[:, 2])) == 2
-    np.testing.assert_array_equal(values[:, 3], values[:, 1])  # there are no nine clusters
+    assert lines[0] == "row,label,probability,level_2,level_9,level_reproducible"
+    values = np.array([line.split(",") for line in lines[1:]], float)
+    assert len(np.unique(values[:, 3])) == 2
+    np.testing.assert_array_equal(values[:, 4], values[:, 1])  # there are no nine clusters
     assert json.loads((tmp_path / "levels" / "summary.json").read_text())["levels"]["level_2"] == 2
     assert main([*fit, "--levels", "2,few", "--out", "bad"]) == 2
     assert "--levels must be whole numbers above 0 or reproducible, with commas. Got 'few'" in capsys.readouterr().err
@@ -77,7 +78,7 @@ def test_report(table, capsys, tmp_path):
     assert "the report is written without the data" in capsys.readouterr().err
     assert main(["resume", "run"]) == 2
     assert "There is no file" in capsys.readouterr().err
-    np.savetxt("blobs.csv", np.ones((60, 2)), delimiter=",", header="metres,dollars", comments="")
+    np.savetxt("blobs.csv", np.random.default_rng(0).normal(size=(60, 2)), delimiter=",", header="metres,dollars", comments="")
     assert main(["report", "run"]) == 2
     assert "no longer the data" in capsys.readouterr().err
     assert main(["report", "nowhere"]) == 2
@@ -105,10 +106,10 @@ def test_errors_are_one_sentence(table, capsys, tmp_path, arguments, sentence):
     assert [p.name for p in tmp_path.iterdir()] == ["blobs.csv"]
 
 
-def test_not_finite_values_name_their_place(table, capsys, tmp_path):
-    (tmp_path / "holes.csv").write_text("u,v\n1,2\nnan,3\n2,2\n")
+def test_values_that_are_not_finite_name_their_place(table, capsys, tmp_path):
+    (tmp_path / "holes.csv").write_text("u,v\n1,2\ninf,3\n2,2\n")
     assert main(["fit", "holes.csv"]) == 2
-    assert "Got NaN in row 1, column 0 instead" in capsys.readouterr().err
+    assert "Numbers must be finite or blank. Got inf in row 1 (u): use --blank inf,-inf or --drop u." in capsys.readouterr().err
 
 
 def test_version_and_help(capsys):

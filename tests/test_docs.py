@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.cli_data import DATA_OPTIONS
 from hashmix.moves.hashed.hashed_gibbs import OPENING, STRAY
 
 DOCS = Path(__file__).parent.parent / "docs"
 EXTENDING = re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(encoding="utf-8"), re.DOTALL)
+READING = re.findall(r"```python\n(.*?)```", (DOCS / "reading_files.md").read_text(encoding="utf-8"), re.DOTALL)
 TITLES = [example.splitlines()[0].strip('"') for example in EXTENDING]
 
 
@@ -25,6 +27,20 @@ def test_extending_runs_as_it_stands(example, tmp_path):
     path.write_text(example, encoding="utf-8")
     ran = subprocess.run([sys.executable, "-W", "error", str(path)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("example", READING, ids=lambda example: example.splitlines()[0].strip('"'))
+def test_reading_files_runs_as_it_stands(example, tmp_path):
+    path = tmp_path / "reading.py"
+    path.write_text(example, encoding="utf-8")
+    ran = subprocess.run([sys.executable, "-W", "error", str(path)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_reading_files_names_all_options():
+    page = (DOCS / "reading_files.md").read_text(encoding="utf-8")
+    for option in DATA_OPTIONS[1:]:
+        assert f"`--{option}" in page, option
 
 
 def test_there_is_an_example_of_each_kind():

@@ -26,7 +26,7 @@ LAYERS = [
     {"sampling"},
     {"testing", "resolutions"},
     {"estimator"},
-    {"paper"},
+    {"paper", "cli_data", "cli_results"},
     {"cli"},
 ]
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}

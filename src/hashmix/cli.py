@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -16,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import hashmix
-from hashmix import plot
+from hashmix.cli_data import DATA_OPTIONS, add_data_options, ingest, resolved
+from hashmix.cli_results import some_rows, summarise, write_results
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
 from hashmix.core.progress import can_show, counting_bar
-from hashmix.data.readers import formats_help, read_table
 from hashmix.estimator import SplitMergeMixture, sampled_rows
 from hashmix.moves import SCHEDULES
 from hashmix.paper.command import run as run_paper
@@ -70,9 +68,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_fit(commands: Any) -> None:
     fit = commands.add_parser("fit", help="cluster the rows of a file")
-    fit.add_argument("data", metavar="DATA", help=formats_help())
+    add_data_options(fit)
     fit.add_argument("-o", "--out", metavar="FOLDER", help="folder for results (default: DATA's name with -clusters)")
-    fit.add_argument("--columns", metavar="A,B,…", help="columns to use, by name or by number from 0 (default: all)")
     for name, registry, default in (("component", COMPONENTS, "auto"), ("prior", PRIORS, "auto"), ("moves", SCHEDULES, "auto")):
         special = [] if default in registry else [default]
         choices = ", ".join([*special, *registry.names])
@@ -148,8 +145,7 @@ def _add_warmup(commands: Any) -> None:
 
 #: Settings of a fit that are needed to resume it, stored in its folder.
 _KEPT = (
-    "data",
-    "columns",
+    *DATA_OPTIONS,
     "component",
     "prior",
     "moves",
@@ -163,12 +159,7 @@ _KEPT = (
     "seed",
 )
 #: Of these, the settings that folders of earlier versions lack.
-_KEPT_LATER = ("sample_size", "levels")
-
-
-def _read(options: argparse.Namespace, show: bool) -> tuple[Any, list[str]]:
-    """The data and the names of its columns."""
-    return read_table(options.data, options.columns.split(",") if options.columns else None, progress=show)
+_KEPT_LATER = ("sample_size", "levels", *DATA_OPTIONS[2:])
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -198,9 +189,9 @@ def _report(options: argparse.Namespace) -> int:
         fit = argparse.Namespace(**_kept_settings(folder))
         title = Path(fit.data).name
         if Path(fit.data).is_file():
-            X, names = _read(fit, False)
+            X, names = ingest(fit, False)[:2]
             if fit.sample_size is not None:
-                X = X[sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report")]
+                X = some_rows(X, sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report"))
             source = resolve_component(fit.component, X, "hashmix report").source
             if source.fingerprint() != read_about(folder)["data"]:
                 raise ValueError(f"{fit.data} is no longer the data of this run.")
@@ -214,7 +205,9 @@ def _report(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     show = not options.quiet and can_show()
-    X, names = _read(options, show)
+    data = ingest(options, show)
+    X, names = data.X, data.names
+    print(*data.lines, sep="\n", end="\n" if data.lines else "")
     wanted = _wanted_levels(options.levels)
     folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
     _check_folder(folder)
@@ -233,7 +226,7 @@ def _fit(options: argparse.Namespace) -> int:
         progress=show,
         run_dir=folder,
     )
-    kept = {name: getattr(options, name) for name in _KEPT} | {"data": str(Path(options.data).resolve())}
+    kept = {name: getattr(options, name) for name in _KEPT} | resolved(options)
     text = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
     begin = time.perf_counter()
     new = not folder.exists()
@@ -249,9 +242,9 @@ def _fit(options: argparse.Namespace) -> int:
     write_atomically(folder / "fit.json", text.encode())
     seconds = time.perf_counter() - begin
     cuts = {f"level_{level}": _cut(model, level) for level in wanted}
-    summary = _summary(model, options.data, X, names, seconds)
+    summary = summarise(model, options.data, X, names, seconds)
     summary |= {"levels": {name: int(labels.max()) + 1 for name, labels in cuts.items()}} if cuts else {}
-    written = _write(folder, model, X, names, summary, Path(options.data).name, cuts)
+    written = write_results(folder, model, data, summary, Path(options.data).name, cuts)
     _print_result(model, X, summary, seconds)
     print(f"wrote {', '.join(written)} to {folder}")
     return 0
@@ -293,104 +286,6 @@ def _print_result(model: SplitMergeMixture, X: Any, summary: dict[str, Any], sec
         if "top_words" in cluster:
             words = ", ".join(word["name"] for word in cluster["top_words"][:8])
             print(f"  {cluster['size']:7d} rows in cluster {cluster['label']}: {words}")
-
-
-def _summary(model: Any, data: str, X: Any, names: list[str], seconds: float) -> dict[str, Any]:
-    posterior = model.posterior_
-    return {
-        "verdict": posterior.verdict(),
-        "data": Path(data).name,
-        "n_rows": len(model.labels_),
-        **({"n_columns": len(names)} if model.component_.has_words else {"columns": names}),
-        "n_clusters": model.n_clusters_,
-        "n_clusters_probabilities": {str(k): p for k, p in posterior.n_clusters_probabilities().items()},
-        "seconds": round(seconds, 3),
-        "log_joint": {"mean": float(posterior.log_joint.mean()), "sd": float(posterior.log_joint.std())},
-        "rhat": _finite(posterior.rhat()),
-        "ess": _finite(posterior.ess()),
-        "moves": {
-            name: {field: _plain(values.sum()) for field, values in fields.items()}
-            for name, fields in posterior.move_stats.items()
-        },
-        "clusters": _clusters(model, X, names),
-        "settings": posterior.settings,
-    }
-
-
-def _clusters(model: Any, X: Any, names: list[str]) -> list[dict[str, Any]]:
-    """Size and weight of each cluster, and what its component can say of it: its mean, its words, typical rows."""
-    sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
-    weights = model.weights_.tolist()
-    out: list[dict[str, Any]] = [{"label": c, "size": int(sizes[c]), "weight": weights[c]} for c in range(model.n_clusters_)]
-    if model.component_.has_means:
-        for cluster, mean in zip(out, model.means_, strict=True):
-            cluster["mean"] = mean.tolist()
-    if not model.component_.has_words:
-        return out
-    by_lift = model.top_words(10, "lift", names)
-    rows = model.representatives(X)
-    for cluster, words, lifted, chosen in zip(out, model.top_words(10, feature_names=names), by_lift, rows, strict=True):
-        cluster["top_words"] = [word._asdict() for word in words]
-        cluster["top_words_by_lift"] = [word._asdict() for word in lifted]
-        cluster["representative_rows"] = chosen.tolist()
-    return out
-
-
-def _plain(value: Any) -> float | int:
-    return value.item()
-
-
-def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    """Replace NaN by None: JSON has no NaN, and a diagnostic that does not exist is null."""
-    return {name: value if np.isfinite(value) else None for name, value in values.items()}
-
-
-def _write(
-    folder: Path, model: Any, X: Any, names: list[str], summary: dict[str, Any], title: str, cuts: dict[str, np.ndarray]
-) -> list[str]:
-    """Write all results to a temporary folder first, then move them: results are never incomplete."""
-    temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}-"))
-    try:
-        columns = {"label": model.labels_, **cuts}
-        lines = (",".join(map(str, line)) for line in zip(range(len(model.labels_)), *columns.values(), strict=True))
-        (temporary / "labels.csv").write_text("\n".join([",".join(["row", *columns]), *lines]) + "\n", encoding="utf-8")
-        (temporary / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _pictures(temporary, model, X, names, title, "level_reproducible" in cuts)
-        written = sorted(path.name for path in temporary.iterdir())
-        folder.mkdir(exist_ok=True)
-        for name in written:
-            os.replace(temporary / name, folder / name)
-    finally:
-        shutil.rmtree(temporary)
-    return written
-
-
-def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str, levels: bool) -> None:
-    """Write the plots, and the report, which also has plots."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("hashmix: plots skipped: matplotlib is not installed (pip install 'hashmix[plots]').", file=sys.stderr)
-        return
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    axes = plot.trace(model.posterior_)
-    axes[0].figure.savefig(folder / "trace.png", dpi=120)
-    if model.component_.has_words:
-        axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
-        axes[0].figure.savefig(folder / "words.png", dpi=120)
-    else:
-        ax = plot.clusters(np.asarray(X), model.labels_)
-        ax.set_title("1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters")
-        ax.figure.savefig(folder / "clusters.png", dpi=120)
-    plt.close("all")
-    try:
-        rows, coarser = model.sample_indices_, {"tree": model.tree_, "levels": model.levels() if levels else None}
-        shown = X if len(rows) == X.shape[0] else X[rows]
-        model.posterior_.report(folder / "report.html", shown, names, model.posterior_.point_estimate(), title, **coarser)
-    except ImportError as error:
-        print(f"hashmix: report skipped: {error}", file=sys.stderr)
 
 
 # ---- hashmix data and hashmix warmup ---------------------------------------------------------------------------------------

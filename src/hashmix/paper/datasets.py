@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from hashmix.data.counts import as_counts
-from hashmix.data.readers import read_docword, read_table
+from hashmix.data.readers import read_docword, read_file
 from hashmix.data.rows import as_dense
 from hashmix.paper.documents import make_documents
 from hashmix.paper.downloads import verify
@@ -130,7 +130,7 @@ def _find(name: str, folder: str | Path | None) -> Path | None:
 def _read_kdd(path: Path) -> np.ndarray:
     verify(path)
     if path.suffix == ".npz":
-        X = np.asarray(read_table(path)[0])
+        X = np.asarray(read_file(path)[0])
     elif path.is_file():
         try:
             with warnings.catch_warnings():
@@ -153,7 +153,7 @@ def _read_kdd(path: Path) -> np.ndarray:
 def _read_pubmed(path: Path, documents: int | None) -> PaperData:
     verify(path)
     y = None
-    X = (read_table(path) if path.suffix == ".npz" else read_docword(path))[0]
+    X = (read_file(path) if path.suffix == ".npz" else read_docword(path))[0]
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             if "y" in arrays and arrays["y"].shape == X.shape[:1]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hashmix.data.readers import docword, read_docword, read_table
+from hashmix.data.readers import docword, read_docword, read_file
 
 X = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [0, 300, 0, 1]])
 DOCWORD = "3\n4\n4\n1 1 2\n1 3 1\n3 2 300\n3 4 1\n"
@@ -22,21 +22,21 @@ def path(request, tmp_path):
 
 
 def test_round_trip(path):
-    found, names = read_table(path)
+    found, names = read_file(path)
     np.testing.assert_array_equal(found.toarray(), X)
     assert names == ["0", "1", "2", "3"]
-    some, names = read_table(path, ["3", "0"])
+    some, names = read_file(path, ["3", "0"])
     np.testing.assert_array_equal(some.toarray(), X[:, [3, 0]])
     assert names == ["3", "0"]
 
 
 def test_read_table_shows_progress(path, capsys):
-    found, _ = read_table(path, progress=True)
+    found, _ = read_file(path, progress=True)
     np.testing.assert_array_equal(found.toarray(), X)
     err = capsys.readouterr().err
     assert path.name in err
     assert "entries" in err
-    read_table(path)
+    read_file(path)
     assert capsys.readouterr().err == ""
 
 
@@ -45,7 +45,7 @@ def test_vocabulary_in_the_same_folder(path, tmp_path):
     found, words = read_docword(path)
     assert words == ["ape", "bee", "cat", "dog"]
     assert found.dtype == np.int32
-    some, words = read_table(path, ["dog", "0"])
+    some, words = read_file(path, ["dog", "0"])
     np.testing.assert_array_equal(some.toarray(), X[:, [3, 0]])
     assert words == ["dog", "ape"]
     (tmp_path / "vocab.counts.txt").write_text("ape\nbee\n")
@@ -107,13 +107,13 @@ def test_damaged_files_name_the_line(text, sentence, block, tmp_path, monkeypatc
     path = tmp_path / "docword.bad.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=sentence):
-        read_table(path)
+        read_file(path)
 
 
 def test_files_that_cannot_be_read(tmp_path):
     whole = gzip.compress(DOCWORD.encode() * 50)
     (tmp_path / "docword.cut.txt.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match=r"docword.cut.txt.gz is cut short or damaged"):
-        read_table(tmp_path / "docword.cut.txt.gz")
+        read_file(tmp_path / "docword.cut.txt.gz")
     with pytest.raises(FileNotFoundError, match="There is no file"):
         read_docword(tmp_path / "docword.none.txt")

@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
 
-from hashmix.data.readers import read_table
+from hashmix.data.readers import read_file
 
 X = scipy.sparse.csr_matrix(np.array([[2, 0, 1, 0], [0, 0, 0, 0], [0, 300, 0, 1]]))
 
@@ -30,10 +30,10 @@ def write(folder, ending):
 @pytest.mark.parametrize("ending", [".svm", ".svmlight", ".libsvm", ".svmlight.gz", ".mtx", ".mtx.gz"])
 def test_round_trip(ending, tmp_path):
     path = write(tmp_path, ending)
-    found, names = read_table(path)
+    found, names = read_file(path)
     np.testing.assert_array_equal(found.toarray(), X.toarray())
     assert names == ["0", "1", "2", "3"]
-    some, names = read_table(path, ["3", "0"])
+    some, names = read_file(path, ["3", "0"])
     np.testing.assert_array_equal(some.toarray(), X.toarray()[:, [3, 0]])
     assert names == ["3", "0"]
 
@@ -49,4 +49,4 @@ def test_round_trip(ending, tmp_path):
 def test_malformed_files(name, content, sentence, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=sentence):
-        read_table(tmp_path / name)
+        read_file(tmp_path / name)

@@ -19,7 +19,7 @@ from hashmix.data.readers.numpy_files import read_numpy
 from hashmix.data.readers.parquet import read_parquet
 from hashmix.data.readers.sparse import read_matrix_market, read_svmlight
 
-__all__ = ["READERS", "FileFormat", "formats_help", "read_docword", "read_table"]
+__all__ = ["READERS", "FileFormat", "formats_help", "read_docword", "read_file"]
 
 #: The file formats, by name; each entry is a :class:`FileFormat`.
 READERS = FormatRegistry()
@@ -28,8 +28,11 @@ READERS.add(
     FileFormat(
         suffixes=(".csv", ".tsv", ".txt"),
         read=read_delimited,
-        help="delimited text, with or without a header line",
+        help="delimited text; its dialect and header are recognised",
+        gzip=True,
         selects_columns=True,
+        zstd=True,
+        takes_header=True,
     ),
 )
 READERS.add(
@@ -42,7 +45,7 @@ READERS.add(
 )
 READERS.add(
     "parquet",
-    FileFormat(suffixes=(".parquet",), read=read_parquet, help="numeric columns (needs pyarrow)", selects_columns=True),
+    FileFormat(suffixes=(".parquet",), read=read_parquet, help="columns of any type (needs pyarrow)", selects_columns=True),
 )
 READERS.add(
     "svmlight",
@@ -63,44 +66,51 @@ READERS.add(
 )
 
 
-def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None, progress: bool = False) -> tuple[Any, list[str]]:
-    """Read the numbers in a file and the names of their columns.
+def read_file(
+    path: str | os.PathLike, columns: Sequence[str] | None = None, progress: bool = False, header: bool | None = None
+) -> tuple[Any, list[str]]:
+    """Read what is in a file, as it is, and the names of its columns.
+
+    :func:`hashmix.data.ingest.read_data` also decides what the columns hold.
 
     Parameters
     ----------
     path : str or path
         A file in one of the formats of :data:`READERS`; :func:`formats_help` lists them.
     columns : sequence of str, optional
-        The columns to keep, by name or by number from 0. By default all of them.
+        The columns to keep, by name, by number from 0 or by range of numbers such as "3-7". By default all of them.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm) for formats that have one: bags of words.
+    header : bool, optional
+        Whether the first line of delimited text holds names. By default, what it looks like.
 
     Returns
     -------
-    X : ndarray or sparse matrix of shape (n_rows, n_columns)
+    X : RawColumns, ndarray or sparse matrix
+        Delimited text and Parquet: a dict of columns by name (:class:`~hashmix.data.frames.RawColumns`). Other formats:
+        a matrix of shape (n_rows, n_columns).
     names : list of str
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from hashmix.data.readers import read_table
+    >>> from hashmix.data.readers import read_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "heights.csv")
-    ...     _ = path.write_text("metres,seconds\\n1.5,10\\n1.7,12\\n")
-    ...     X, names = read_table(path)
-    >>> X.shape, names
-    ((2, 2), ['metres', 'seconds'])
+    ...     _ = path.write_text("metres;colour\\n1,5;red\\n1,7;\\n")
+    ...     read_file(path)[0]
+    {'metres': array([1.5, 1.7]), 'colour': array(['red', None], dtype=object)}
     """
     path = Path(path)
     chosen = READERS.find(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    return chosen(path, columns, progress)
+    return chosen(path, columns, progress, header)
 
 
 def formats_help(details: bool = False) -> str:
-    """Return the file names that :func:`read_table` recognises, for help texts.
+    """Return the file names that :func:`read_file` recognises, for help texts.
 
     Parameters
     ----------
@@ -113,10 +123,12 @@ def formats_help(details: bool = False) -> str:
     >>> formats_help()
     '.csv, .tsv, .txt, .npy, .npz, .parquet, .svm, .svmlight, .libsvm, .mtx, docword.*'
     >>> print(formats_help(details=True).splitlines()[0])
-    .csv, .tsv, .txt: delimited text, with or without a header line
+    .csv, .tsv, .txt (also with .gz, .zst): delimited text; its dialect and header are recognised
     """
     if not details:
         return ", ".join(READERS.endings)
-    return "\n".join(
-        f"{', '.join(each.endings)}{' (also with .gz)' if each.gzip else ''}: {each.help}" for each in READERS.formats
-    )
+    lines = []
+    for each in READERS.formats:
+        also = f" (also with {', '.join(each.compressions)})" if each.compressions else ""
+        lines.append(f"{', '.join(each.endings)}{also}: {each.help}")
+    return "\n".join(lines)

@@ -11,13 +11,13 @@ from hashmix.core.declared import Declared
 from hashmix.core.registry import Registry
 from hashmix.core.validation import bad_parameter
 
-__all__ = ["FileFormat", "FormatRegistry", "column_positions", "not_numeric", "numbered"]
+__all__ = ["FileFormat", "FormatRegistry", "column_positions", "numbered"]
 
 
 class FileFormat(Declared):
     """A format of data files: how to recognise a file and how to read it.
 
-    Add it to :data:`hashmix.data.readers.READERS` to make :func:`~hashmix.data.readers.read_table` and the command line use it.
+    Add it to :data:`hashmix.data.readers.READERS` to make :func:`~hashmix.data.readers.read_file` and the command line use it.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ class FileFormat(Declared):
         The ends of file names, such as ``(".csv", ".tsv")``. Upper and lower case are equal.
     read : callable
         Called as ``read(path, columns, progress)``: a :class:`pathlib.Path` of an existing file, the columns asked for
-        (a list of str, or None for all), and whether to show a progress bar. Returns the matrix, dense or sparse, and the
-        names of its columns.
+        (a list of str, or None for all), and whether to show a progress bar. Returns the names of the columns after a
+        matrix, dense or sparse, or the :class:`~hashmix.data.frames.RawColumns` of a file with columns of any kind.
     help : str, default=""
         One line about the format.
     gzip : bool, default=False
@@ -34,7 +34,11 @@ class FileFormat(Declared):
     pattern : str, optional
         A glob pattern for whole file names, such as ``"docword.*"``. Patterns take precedence over suffixes.
     selects_columns : bool, default=False
-        Whether ``read`` returns only the columns asked for. If not, columns are selected from what it returns.
+        Whether ``read`` returns only the columns asked for. If not, columns are selected from the matrix it returns.
+    zstd : bool, default=False
+        Whether ``.zst`` may follow the suffix.
+    takes_header : bool, default=False
+        Whether ``read`` takes ``header=True`` or ``header=False``, which say what the first line is.
 
     Examples
     --------
@@ -56,11 +60,13 @@ class FileFormat(Declared):
     def __init__(
         self,
         suffixes: Sequence[str],
-        read: Callable[[Path, list[str] | None, bool], tuple[Any, list[str]]],
+        read: Callable[..., tuple[Any, list[str]]],
         help: str = "",
         gzip: bool = False,
         pattern: str | None = None,
         selects_columns: bool = False,
+        zstd: bool = False,
+        takes_header: bool = False,
     ) -> None:
         if isinstance(suffixes, str) or not all(isinstance(suffix, str) and suffix[:1] == "." for suffix in suffixes):
             raise bad_parameter("FileFormat", "suffixes", "a sequence of strings that start with a dot", suffixes)
@@ -69,25 +75,36 @@ class FileFormat(Declared):
         self.suffixes = tuple(suffix.lower() for suffix in suffixes)
         self.read, self.help, self.gzip = read, help, gzip
         self.pattern, self.selects_columns = pattern, selects_columns
+        self.zstd, self.takes_header = zstd, takes_header
 
     @property
     def endings(self) -> list[str]:
         """The suffixes and the pattern, as help texts and error messages show them."""
         return [*self.suffixes, *([] if self.pattern is None else [self.pattern])]
 
+    @property
+    def compressions(self) -> list[str]:
+        """What may follow the suffixes of compressed files."""
+        return [*([".gz"] if self.gzip else []), *([".zst"] if self.zstd else [])]
+
     def matches_pattern(self, path: Path) -> bool:
         """Return whether the whole file name matches the pattern."""
         return self.pattern is not None and fnmatchcase(path.name.lower(), self.pattern.lower())
 
     def matches_suffix(self, path: Path) -> bool:
-        """Return whether the file name ends in one of the suffixes, or in one of them and ``.gz`` if that is allowed."""
-        name = path.name.lower()
-        return name.endswith(self.suffixes) or (self.gzip and name.endswith(tuple(f"{suffix}.gz" for suffix in self.suffixes)))
+        """Return whether the file name ends in one of the suffixes, or in one of them and a compression that is allowed."""
+        endings = [suffix + after for suffix in self.suffixes for after in ("", *self.compressions)]
+        return path.name.lower().endswith(tuple(endings))
 
-    def __call__(self, path: Path, columns: Sequence[str] | None = None, progress: bool = False) -> tuple[Any, list[str]]:
+    def __call__(
+        self, path: Path, columns: Sequence[str] | None = None, progress: bool = False, header: bool | None = None
+    ) -> tuple[Any, list[str]]:
         """Read a file and keep the columns asked for."""
+        if header is not None and not self.takes_header:
+            raise ValueError(f"--header and --no-header are for delimited text. Got {path.name!r} instead.")
         wanted = None if columns is None else [str(column) for column in columns]
-        X, names = self.read(path, wanted, progress)
+        said = {} if header is None else {"header": header}
+        X, names = self.read(path, wanted, progress, **said)
         if wanted is None or self.selects_columns:
             return X, names
         keep = column_positions(wanted, names, path)
@@ -162,7 +179,7 @@ class FormatRegistry(Registry[tuple[Any, list[str]]]):
 
 
 def column_positions(columns: Sequence[str] | None, names: Sequence[str], path: Path) -> list[int]:
-    """Return the positions of columns, given by name or by number from 0; None stands for all columns.
+    """Return the positions of columns, given by name, by number from 0 or by range of numbers; None stands for all columns.
 
     A name takes precedence over a number. The first of several columns with the same name is used.
 
@@ -172,18 +189,26 @@ def column_positions(columns: Sequence[str] | None, names: Sequence[str], path: 
     >>> from hashmix.data.readers.contract import column_positions
     >>> column_positions(["height", "0"], ["age", "height"], Path("people.csv"))
     [1, 0]
+    >>> column_positions(["1-2"], ["age", "height", "weight"], Path("people.csv"))
+    [1, 2]
     """
     if columns is None:
         return list(range(len(names)))
     positions = {name: j for j, name in reversed(list(enumerate(names)))}
-    keep = []
+    keep: list[int] = []
+    missing = []
     for column in columns:
+        first, _, last = column.partition("-")
         if column in positions:
             keep.append(positions[column])
         elif column.isdecimal() and int(column) < len(names):
             keep.append(int(column))
+        elif first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(names):
+            keep += range(int(first), int(last) + 1)
         else:
-            raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(names[:20])}.")
+            missing.append(column)
+    if missing:
+        raise ValueError(f"{path.name} has no column {', '.join(map(repr, missing))}; it has {', '.join(names[:20])}.")
     return keep
 
 
@@ -197,16 +222,3 @@ def numbered(n_columns: int) -> list[str]:
     ['0', '1', '2']
     """
     return [str(j) for j in range(n_columns)]
-
-
-def not_numeric(path: Path, column: str, found: str) -> ValueError:
-    """Build the error for a column that does not hold numbers; the caller raises it.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from hashmix.data.readers.contract import not_numeric
-    >>> not_numeric(Path("people.csv"), "name", "line 2: 'Ann'")
-    ValueError("Column 'name' of people.csv is not numeric (line 2: 'Ann'): choose others with --columns.")
-    """
-    return ValueError(f"Column {column!r} of {path.name} is not numeric ({found}): choose others with --columns.")

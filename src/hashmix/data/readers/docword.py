@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from hashmix.core.progress import counting_bar
 from hashmix.data.readers.contract import numbered
 
-__all__ = ["read_docword", "read_docword_columns"]
+__all__ = ["read_docword", "read_docword_columns", "read_vocabulary"]
 
 #: Bytes that are parsed at once.
 _BLOCK = 1 << 24
@@ -197,19 +197,42 @@ def _opened(path: Path) -> Any:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def _read_words(path: Path, vocab: str | os.PathLike | None, n_words: int) -> list[str]:
-    vocab = _find_vocab(path) if vocab is None else Path(vocab)
-    if vocab is None:
-        return numbered(n_words)
-    if not vocab.is_file():
-        raise FileNotFoundError(f"There is no file {str(vocab)!r}.")
-    with _opened(vocab) as file:
-        words = [word.strip("\r") for word in file.read().decode("utf-8", "replace").split("\n")]
+def read_vocabulary(path: str | os.PathLike, n_words: int) -> list[str]:
+    """Read the words that name the columns of a bag of words, one per line.
+
+    Parameters
+    ----------
+    path : str or path
+        A text file, or one that ends in .gz.
+    n_words : int
+        How many there must be.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hashmix.data.readers.docword import read_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "words.txt")
+    ...     _ = path.write_text("ape\\nbee\\n")
+    ...     read_vocabulary(path, 2)
+    ['ape', 'bee']
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    with _opened(path) as file:
+        words = [word.strip("\r") for word in file.read().decode("utf-8-sig", "replace").split("\n")]
     if words and not words[-1]:
         words.pop()
     if len(words) != n_words:
-        raise ValueError(f"{vocab.name} must have {n_words} words, one per line. It has {len(words)}.")
+        raise ValueError(f"{path.name} must have {n_words} words, one per line. It has {len(words)}.")
     return words
+
+
+def _read_words(path: Path, vocab: str | os.PathLike | None, n_words: int) -> list[str]:
+    vocab = _find_vocab(path) if vocab is None else Path(vocab)
+    return numbered(n_words) if vocab is None else read_vocabulary(vocab, n_words)
 
 
 def _find_vocab(path: Path) -> Path | None:
