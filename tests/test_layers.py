@@ -25,6 +25,7 @@ LAYERS = [
     {"problem"},
     {"sampling"},
     {"testing", "resolutions"},
+    {"estimator_input"},
     {"estimator"},
     {"paper", "cli_data", "cli_results"},
     {"cli"},

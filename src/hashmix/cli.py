@@ -15,12 +15,13 @@ import numpy as np
 
 import hashmix
 from hashmix.cli_data import DATA_OPTIONS, add_data_options, ingest, resolved
-from hashmix.cli_results import some_rows, summarise, write_results
+from hashmix.cli_results import summarise, write_results
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
 from hashmix.core.progress import can_show, counting_bar
 from hashmix.estimator import SplitMergeMixture, sampled_rows
+from hashmix.estimator_input import some_rows
 from hashmix.moves import SCHEDULES
 from hashmix.paper.command import run as run_paper
 from hashmix.paper.downloads import download

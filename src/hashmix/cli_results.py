@@ -16,8 +16,9 @@ import numpy as np
 from hashmix import plot
 from hashmix.data.ingest import Ingested
 from hashmix.data.mixed import MixedRows
+from hashmix.estimator_input import some_rows
 
-__all__ = ["some_rows", "summarise", "write_results"]
+__all__ = ["summarise", "write_results"]
 
 
 def summarise(model: Any, data: str, X: Any, names: list[str], seconds: float) -> dict[str, Any]:
@@ -80,19 +81,6 @@ def _plain(value: Any) -> float | int:
 def _finite(values: dict[str, float]) -> dict[str, float | None]:
     """Replace NaN by None: JSON has no NaN, and a diagnostic that does not exist is null."""
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
-
-
-def some_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of a matrix or of MixedRows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hashmix.cli_results import some_rows
-    >>> some_rows(np.array([[1], [2], [3]]), np.array([0, 2])).tolist()
-    [[1], [3]]
-    """
-    return X.take(rows) if isinstance(X, MixedRows) else X[rows]
 
 
 def write_results(

@@ -8,15 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from hashmix.components import COMPONENTS, Component
 from hashmix.core.rng import chain_keys, numpy_generator
 from hashmix.core.validation import bad_parameter, check_choice, check_flag, check_integer
+from hashmix.data.encode import decode
+from hashmix.data.mixed import MixedRows
+from hashmix.estimator_input import InputChecks, some_rows
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
 from hashmix.posterior.predictive import Predictive
@@ -29,7 +30,7 @@ from hashmix.sampling import run_problem
 __all__ = ["SplitMergeMixture", "sampled_rows"]
 
 
-class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
+class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     """Bayesian clustering with an unknown number of clusters.
 
     Draws partitions of the rows from their posterior by split–merge MCMC. The point estimate is the partition with the least
@@ -39,9 +40,9 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     ----------
     component : str or Component, default="auto"
         How a cluster makes data: "gaussian" (diagonal covariance) or "gaussian-full"; for counts "multinomial" (texts),
-        "poisson" (events) and "bernoulli" (0/1); "auto" (dense: diagonal or full Gaussian, chosen by evidence on a sample of
-        the rows, or Bernoulli if all entries are 0 or 1; sparse: multinomial, or Bernoulli if all entries are 1); or an
-        object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
+        "poisson" (events) and "bernoulli" (0/1); "mixed" for columns of different kinds, with blanks; "auto" (dense: diagonal
+        or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all entries are 0 or 1; mixed if there
+        are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or an object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
         constant columns are left out, and columns with few distinct values are spread within their cells
         (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"
@@ -161,7 +162,9 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            A frame of pandas, polars or pyarrow may have categories, dates and blanks; ids, row numbers and columns of one
+            value are set aside, with a warning that names them. In an array, NaN is a blank.
         y : ignored
 
         Returns
@@ -193,7 +196,7 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         self.sample_indices_ = sampled_rows(X.shape[0], self.sample_size, self.random_state, owner)
         sampled = len(self.sample_indices_) < X.shape[0]
         problem = Problem.resolve(
-            X[self.sample_indices_] if sampled else X, self.component, self.prior, self.moves, settings, owner
+            some_rows(X, self.sample_indices_) if sampled else X, self.component, self.prior, self.moves, settings, owner
         )
         self.posterior_ = run_problem(problem)
         if sampled:
@@ -207,7 +210,7 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
             self.labels_ = self._predictive.labels(self._checked_rows(X), self.n_jobs)
         self._rows_to_label = X if sampled else None
         # The values of columns that were left out, which are the same in every row.
-        self._template = None if self._target.rows.is_sparse else X[0].astype(np.float64)
+        self._template = None if self._target.rows.is_sparse else _first_values(X)
         self._set_parameters()
         if (found := disagreement(self.posterior_)) is not None:
             advice = "Raise n_warmup or n_draws, and compare posterior_.n_clusters between chains."
@@ -233,32 +236,6 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         rows = self._target.rows if self._rows_to_label is None else self._checked_rows(self._rows_to_label)
         return self._predictive.probabilities_of(rows, self.labels_, self.n_jobs)
 
-    def _family(self) -> type[Component] | None:
-        """The class of the component, if it is known before the data are seen."""
-        if isinstance(self.component, Component):
-            return type(self.component)
-        if self.component not in COMPONENTS:
-            return None
-        family: Any = COMPONENTS[self.component]
-        return family
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        family = self._family()
-        tags.input_tags.sparse = family is not None and family.takes_sparse
-        tags.input_tags.positive_only = family is not None and family.takes_counts
-        return tags
-
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """X as scikit-learn validates it. Counts may be sparse and keep their type; values are checked with the component."""
-        family = self._family()
-        sparse = family.takes_sparse if family is not None else issparse(X)
-        if sparse:
-            how: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
-        else:
-            how = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
-        return validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
-
     def _set_parameters(self) -> None:
         if not self.component_.has_means:
             return
@@ -277,7 +254,13 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        return self.component_.rows(X if self._columns.all() else X[:, self._columns], type(self).__name__)
+        return self.component_.rows(self._used(X), type(self).__name__)
+
+    def _used(self, X: Any) -> Any:
+        """The columns that were not left out."""
+        if self._columns.all():
+            return X
+        return X.select_columns(self._columns) if isinstance(X, MixedRows) else X[:, self._columns]
 
     def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
         """Log weight + log predictive of every row in every cluster."""
@@ -384,7 +367,8 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw new rows from the posterior predictive; return them and the cluster each came from.
 
-        The parameters of its cluster are drawn for every row, so that their uncertainty is included. As in scikit-learn's
+        The parameters of its cluster are drawn for every row, so that their uncertainty is included. Rows of a frame with
+        categories are an array of objects, with the columns that were not set aside; no cell is blank. As in scikit-learn's
         mixtures, an integer ``random_state`` gives the same rows at every call.
 
         Examples
@@ -409,7 +393,7 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
             return drawn, clusters
         rows = np.tile(self._template, (n_samples, 1))
         rows[:, self._columns] = drawn
-        return rows, clusters
+        return (rows if self._frame is None or self._frame.plain else decode(rows, self._frame.columns)), clusters
 
     # ---- what clusters are about -------------------------------------------------------------------------------------------
 
@@ -471,9 +455,16 @@ class SplitMergeMixture(Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
         if X.shape[0] != len(self.labels_):
             given = f"{X.shape[0]} rows"
             raise bad_parameter(type(self).__name__, "X", f"the {len(self.labels_)} rows the model was fitted on", given)
-        used = X if self._columns.all() else X[:, self._columns]
         predictive = self._predictive
-        return representative_rows(self.component_, predictive.model, predictive.stats, used, self.labels_, n_rows)
+        return representative_rows(self.component_, predictive.model, predictive.stats, self._used(X), self.labels_, n_rows)
+
+
+def _first_values(X: Any) -> np.ndarray:
+    """The first value of every column that is not blank."""
+    if isinstance(X, MixedRows):
+        first = np.isnan(X.values).argmin(axis=0)
+        return X.values[first, np.arange(X.n_columns)]
+    return X[0].astype(np.float64)
 
 
 def sampled_rows(n: int, sample_size: Any, random_state: Any, owner: str) -> np.ndarray:

@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hashmix.core.rng import numpy_generator
 from hashmix.core.validation import bad_parameter, check_integer, check_number
+from hashmix.data.mixed import MixedRows
+from hashmix.data.rows import Rows
 from hashmix.posterior.estimate.matching import contingency_table
 from hashmix.posterior.tree import Levels, compare_levels, cut_linkage, join_clusters
 
@@ -138,11 +140,16 @@ class Resolutions:
             component = type(self._target.component).from_data(half, learn=True) if learned else self._target.component
             settings: Any = {"component": component, "n_chains": 1, "sample_size": None, "init": "auto"}
             settings |= {"run_dir": None, "progress": False}
-            halves.append(clone(self).set_params(**settings, random_state=self._key % 2**31).fit(half.matrix()))
+            halves.append(clone(self).set_params(**settings, random_state=self._key % 2**31).fit(_as_given(half)))
         shown = rows if n <= _ROWS_COMPARED else rows.take(np.sort(order[:_ROWS_COMPARED]))
         first, second = (half._predictive.labels(shown) for half in halves)
         table = contingency_table(first, second, tuple(half.n_clusters_ for half in halves))
         return compare_levels(_dense(table), *(half.tree_ for half in halves))
+
+
+def _as_given(rows: Rows) -> Any:
+    """Rows as an estimator takes them."""
+    return rows if isinstance(rows, MixedRows) else rows.matrix()
 
 
 def _dense(table: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from hashmix.data.cells import labels_of
 from hashmix.data.kinds import as_numbers
 from hashmix.data.mixed import Column, MixedRows
 
-__all__ = ["encode", "plain_matrix"]
+__all__ = ["decode", "encode", "plain_matrix"]
 
 
 def encode(raw: Mapping[str, np.ndarray], columns: Collection[Column]) -> MixedRows:
@@ -67,6 +67,24 @@ def plain_matrix(raw: Mapping[str, np.ndarray], columns: Collection[Column]) -> 
         values[:, j] = _numbers(raw[column.name], column)
     _check_finite(values, columns)
     return values
+
+
+def decode(values: np.ndarray, columns: Collection[Column]) -> np.ndarray:
+    """Return rows of numbers with categories in place of their positions, as an array of objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.data.encode import decode
+    >>> from hashmix.data.mixed import Column
+    >>> decode(np.array([[1.5, 1.0]]), [Column("age", "numeric"), Column("colour", "categorical", ("blue", "red"))])
+    array([[1.5, 'red']], dtype=object)
+    """
+    out = values.astype(object)
+    for j, column in enumerate(columns):
+        if column.categories:
+            out[:, j] = [column.categories[int(code)] for code in values[:, j]]
+    return out
 
 
 def _n_rows(raw: Mapping[str, np.ndarray]) -> int:

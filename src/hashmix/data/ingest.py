@@ -198,9 +198,6 @@ def _lines(found: Recognised, rows: Any) -> list[str]:
     lines = [f"columns: {kinds}"]
     if isinstance(rows, MixedRows) and (n_blank := int(np.isnan(rows.values).sum())):
         lines[0] += f"; {n_blank} of {rows.values.size} cells are blank"
-    aside = [f"{name} ({reason})" for name, reason in found.set_aside.items()]
-    if aside:
-        more = f" and {len(aside) - _SHOWN} more" if len(aside) > _SHOWN else ""
-        lines.append(f"set aside: {', '.join(aside[:_SHOWN])}{more}")
+    lines += [found.aside()] if found.set_aside else []
     more_notes = [f"… and {len(found.notes) - _SHOWN} more notes"] if len(found.notes) > _SHOWN else []
     return lines + found.notes[:_SHOWN] + more_notes

@@ -24,6 +24,9 @@ _COUNT_MEAN = 20
 #: Distinct numbers above which a column of numbers and some texts is an accident rather than a set of categories.
 _MANY_NUMBERS = 20
 
+#: Columns that are named, at most, of those set aside.
+_SHOWN = 8
+
 _UNNAMED = re.compile(r"|unnamed: ?\d+|__index_level_\d+__", re.IGNORECASE)
 _ID_NAME = re.compile(r"(.*[_\-. ])?(id|uuid|guid|key|index|idx|row|rownum|rowname|rownames|row_?number|nr|no)", re.IGNORECASE)
 _CAMEL_ID = re.compile(r".*[a-z](Id|ID|Uuid|UUID|Key)")
@@ -49,6 +52,12 @@ class Recognised(NamedTuple):
     set_aside: dict[str, str]
     notes: list[str]
     id: str | None = None
+
+    def aside(self) -> str:
+        """One line on the columns that were set aside; empty if there are none."""
+        each = [f"{name or 'unnamed'} ({reason})" for name, reason in self.set_aside.items()]
+        more = f" and {len(each) - _SHOWN} more" if len(each) > _SHOWN else ""
+        return f"set aside: {', '.join(each[:_SHOWN])}{more}" if each else ""
 
 
 def recognise(
