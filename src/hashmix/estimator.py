@@ -40,11 +40,11 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
     ----------
     component : str or Component, default="auto"
         How a cluster makes data: "gaussian" (diagonal covariance) or "gaussian-full"; for counts "multinomial" (texts),
-        "poisson" (events) and "bernoulli" (0/1); "mixed" for columns of different kinds, with blanks; "auto" (dense: diagonal
-        or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all entries are 0 or 1; mixed if there
-        are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or an object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
-        constant columns are left out, and columns with few distinct values are spread within their cells
-        (:mod:`hashmix.data.dequantise`).
+        "poisson" (events) and "bernoulli" (0/1); "categorical"; "mixed" for columns of different kinds, with blanks; "auto"
+        (dense: diagonal or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all entries are 0 or 1;
+        mixed if there are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or an object of
+        :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians, constant columns
+        are left out, and columns with few distinct values are spread within their cells (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"
         How clusters share rows: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and

@@ -112,7 +112,8 @@ def is_delimited(path: Path) -> bool:
 def _without_comments(text: str) -> tuple[str, str]:
     """The text without lines that begin with #, and the last of those before the first row.
 
-    If most lines begin with #, they are rows. Comments become blank lines, which are skipped later, so that line numbers stay true.
+    If most lines begin with #, they are rows. Comments become blank lines, which are skipped later, so that line numbers stay
+    true.
     """
     if not (text.lstrip().startswith("#") or "\n#" in text):
         return text, ""

@@ -101,7 +101,10 @@ class ParallelGibbs(Move):
         weights = np.zeros(len(sizes)) if prior.flat else log_gammas(sizes + prior.shift, generator)
         offer = make_offer(leaders, density, weights, state.capacity)
         scan = _Scan(state, seed, offer)
-        return scan.among_all() if candidates is None else scan.among_candidates(candidates, self.refresh)
+        # If all clusters are candidates, looking for them is in vain. The move keeps the number of clusters, so this is exact.
+        if candidates is None or candidates >= len(sizes):
+            return scan.among_all()
+        return scan.among_candidates(candidates, self.refresh)
 
 
 class _Scan(NamedTuple):
