@@ -126,8 +126,12 @@ def test_options_of_implementations(keywords, inlined, reorders):
 # A miniature of the package, its core and one kernel, with an extension. Edits of a file must change the answer.
 FILES = {
     "hashmix/__init__.py": "",
+    "hashmix/far.py": "BASE = 0.0\n",
+    "hashmix/near.py": "from hashmix import (\n    far,\n)\nSHIFT = far.BASE\n",
+    "hashmix/report.py": "from hashmix import own\n",
     "hashmix/own.py": """
 from typing import NamedTuple
+from hashmix import near
 from hashmix.core.compiling import fallback, implements, kernel
 
 class Own(NamedTuple):
@@ -145,7 +149,7 @@ def _value(model):
 
 @fallback(bonus)
 def _bonus(model):
-    return 0.0
+    return near.SHIFT
 
 @kernel
 def total(model):
@@ -420,7 +424,20 @@ def test_change_in_the_package_gives_the_new_answer(folder):
     folder.edit("hashmix/own.py", "return value(model)", "return 100.0 + value(model)")
     assert folder.run(OWN) == (101.0, 0)
     assert folder.run(ANSWER) == (3.0, 0)
-    assert len(list(folder.cache.iterdir())) == 2
+    assert len([path for path in folder.cache.iterdir() if path.is_dir()]) == 2
+
+
+def test_change_in_what_a_file_of_the_package_imports_gives_the_new_answer(folder):
+    assert folder.run(ANSWER) == (3.0, 0)
+    folder.edit("hashmix/far.py", "0.0", "10.0")
+    assert folder.run(TOTAL) == (12.0, 0)
+    assert folder.run(OWN) == (11.0, 0)
+
+
+def test_change_in_the_package_that_a_kernel_does_not_import_keeps_its_cache(folder):
+    assert folder.run(TOTAL) == (2.0, 0)
+    folder.edit("hashmix/report.py", "own", "own, far")
+    assert folder.run(TOTAL) == (2.0, 1)
 
 
 def test_cache_serves_processes_without_the_extension(folder):
@@ -627,12 +644,14 @@ def test_kernel_compiled_for_another_does_not_wait(taken):
 
 def test_only_foreign_code_counts_as_an_extension():
     kernel_of_the_package = compiling.cache_folder
-    assert sources.extension_hash(kernel_of_the_package, [numba.float64[:], numba.types.UniTuple(numba.int64, 2)]) == ""
-    point = sources.extension_hash(kernel_of_the_package, [numba.typeof(Point(1.0))])
+    assert (
+        sources.source_hashes(kernel_of_the_package, [numba.float64[:], numba.types.UniTuple(numba.int64, 2)]).extension == ""
+    )
+    point = sources.source_hashes(kernel_of_the_package, [numba.typeof(Point(1.0))]).extension
     assert point
-    assert point == sources.extension_hash(kernel_of_the_package, [numba.typeof((1, (Point(1.0),)))])
-    assert point != sources.extension_hash(kernel_of_the_package, [numba.typeof(Square(1.0))])
-    assert sources.extension_hash(square_area, [numba.float64])
+    assert point == sources.source_hashes(kernel_of_the_package, [numba.typeof((1, (Point(1.0),)))]).extension
+    assert point != sources.source_hashes(kernel_of_the_package, [numba.typeof(Square(1.0))]).extension
+    assert sources.source_hashes(square_area, [numba.float64]).extension
 
 
 def test_class_that_cannot_be_imported_has_no_source():
@@ -640,9 +659,9 @@ def test_class_that_cannot_be_imported_has_no_source():
         x: float
 
     with pytest.raises(sources.SourceNotFoundError, match="cannot be imported"):
-        sources.extension_hash(compiling.cache_folder, [numba.typeof(Local(1.0))])
+        sources.source_hashes(compiling.cache_folder, [numba.typeof(Local(1.0))])
 
 
 def test_call_with_a_function_as_argument_is_not_cached():
     with pytest.raises(sources.SourceNotFoundError, match="functions as arguments"):
-        sources.extension_hash(compiling.cache_folder, [numba.typeof(numba.njit(no_area))])
+        sources.source_hashes(compiling.cache_folder, [numba.typeof(numba.njit(no_area))])

@@ -1,8 +1,9 @@
 """How kernels are compiled and cached.
 
 Numba's own disk cache looks only at the file that defines a kernel: when a helper in another file changes, it still
-returns the old machine code. So the cache folder is named by a hash of all sources of the package. If a call also uses
-code from outside the package, it is cached in a subfolder named by a hash of that code (:mod:`hashmix.core.sources`).
+returns the old machine code. So every kernel is cached in a folder named by a hash of the package's files that it may be made
+of. If a call also uses code from outside the package, it is cached in a subfolder named by a hash of that code
+(:mod:`hashmix.core.sources`).
 
 Compiling a kernel takes many seconds. If several processes miss the same one, the first compiles it and the others wait.
 """
@@ -27,7 +28,7 @@ from numba.extending import intrinsic, overload
 
 from hashmix.core.linking import link_only
 from hashmix.core.locks import FileLock
-from hashmix.core.sources import IMPLEMENTATIONS, Implementation, SourceNotFoundError, extension_hash, package_hash
+from hashmix.core.sources import IMPLEMENTATIONS, Implementation, SourceNotFoundError, source_hashes
 
 __all__ = [
     "borrowed",
@@ -65,10 +66,11 @@ def _writable(folder: Path) -> bool:
 
 
 def cache_folder() -> Path | None:
-    """Folder of the kernels compiled from exactly these sources of the package, or None if nothing is cached.
+    """Folder of compiled kernels, or None if nothing is cached.
 
-    ``HASHMIX_CACHE_DIR`` chooses the parent folder; ``HASHMIX_CACHE=0`` turns caching off. Kernels that use code from
-    outside the package are in subfolders, ``extension-`` and a hash of that code.
+    It has subfolders, each named by a hash of the package's files that its kernels are made of. ``HASHMIX_CACHE_DIR`` chooses
+    the folder; ``HASHMIX_CACHE=0`` turns caching off. Kernels that use code from outside the package are in subfolders of
+    these, ``extension-`` and a hash of that code.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def cache_folder() -> Path | None:
     """
     if os.environ.get("HASHMIX_CACHE", "1") == "0":
         return None
-    folder = _user_cache_root() / package_hash()
+    folder = _user_cache_root()
     return folder if _writable(folder) else None
 
 
@@ -327,10 +329,11 @@ class _KernelCache(NullCache):
         # Not remembered: new implementations may have been registered since the last call.
         arguments, _ = normalize_signature(signature)
         try:
-            extension = extension_hash(self._function, arguments)
+            package, extension = source_hashes(self._function, arguments)
         except SourceNotFoundError:
             return NullCache()
-        return _cache_in(self._folder / f"extension-{extension}" if extension else self._folder, self._function)
+        folder = self._folder / package
+        return _cache_in(folder / f"extension-{extension}" if extension else folder, self._function)
 
 
 def _lock_of(cache: FunctionCache, name: str = "") -> FileLock:

@@ -1,7 +1,8 @@
 """What a compiled kernel is made of, as a hash: functions, values and source files, wherever they live.
 
-The package's own sources are hashed as a whole (:func:`package_hash`). Code of an extension is found by following
-references, starting at the kernel and the classes of its arguments (:func:`extension_hash`).
+Of the package's own sources, whole files are hashed: those of the kernel and of the classes of its arguments, and all that they
+import. So a change of a report or of one component compiles nothing else again. Code of an extension is found by following
+references, starting at the kernel and the classes of its arguments.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import dis
 import enum
 import functools
 import hashlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -21,10 +23,10 @@ import numpy as np
 from numba import types
 from numba.core.typing.templates import builtin_registry
 
-__all__ = ["IMPLEMENTATIONS", "Implementation", "SourceNotFoundError", "extension_hash", "package_hash"]
+__all__ = ["IMPLEMENTATIONS", "Implementation", "SourceHashes", "SourceNotFoundError", "source_hashes"]
 
 _PACKAGE = Path(__file__).parent.parent
-# References into these are not followed: their names say it all, or package_hash does.
+# References into these are not followed: their names say it all, or the files of the package do.
 _KNOWN = sys.stdlib_module_names | {"hashmix", "llvmlite", "numba", "numpy", "scipy"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
@@ -46,24 +48,15 @@ class Implementation(NamedTuple):
 IMPLEMENTATIONS: list[Implementation] = []
 
 
-def package_hash() -> str:
-    """Hash of all source files of the package.
+class SourceHashes(NamedTuple):
+    """Hashes of what a kernel is made of: files of the package, and code from outside it ("" if there is none)."""
 
-    Examples
-    --------
-    >>> from hashmix.core.sources import package_hash
-    >>> len(package_hash())
-    16
-    """
-    digest = hashlib.sha256()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    package: str
+    extension: str
 
 
-def extension_hash(function: Callable, arguments: Iterable[types.Type]) -> str:
-    """Hash of everything from outside the package in a kernel compiled for some argument types; "" if there is nothing.
+def source_hashes(function: Callable, arguments: Iterable[types.Type]) -> SourceHashes:
+    """Hash everything that may be in a kernel compiled for some argument types.
 
     Nothing is remembered from call to call, except the contents of files: globals may change and implementations may be
     registered at any time, and following the references takes about a millisecond.
@@ -86,8 +79,8 @@ def extension_hash(function: Callable, arguments: Iterable[types.Type]) -> str:
 
     >>> from numba import float64
     >>> from hashmix.core.compiling import cache_folder
-    >>> from hashmix.core.sources import extension_hash
-    >>> extension_hash(cache_folder, [float64[:]])
+    >>> from hashmix.core.sources import source_hashes
+    >>> source_hashes(cache_folder, [float64[:]]).extension
     ''
     """
     walk = _Walk()
@@ -95,7 +88,69 @@ def extension_hash(function: Callable, arguments: Iterable[types.Type]) -> str:
     for cls in _classes_in(arguments):
         walk.visit(cls)
     walk.visit_implementations()
-    return walk.digest.hexdigest()[:16] if walk.found_any else ""
+    package = _hash_of_modules(frozenset(walk.own_modules), len(IMPLEMENTATIONS))
+    return SourceHashes(package, walk.digest.hexdigest()[:16] if walk.found_any else "")
+
+
+# ---- files of the package --------------------------------------------------------------------------------------------------
+
+
+def _read_package() -> dict[str, str]:
+    """The source of every module of the package."""
+    sources = {}
+    for path in _PACKAGE.rglob("*.py"):
+        parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
+        sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text(encoding="utf-8")
+    return sources
+
+
+# Read on import: files that are changed later, by an upgrade say, are not what this process runs.
+_SOURCES = _read_package()
+_COMPILERS = ("hashmix.core.compiling", "hashmix.core.linking")
+_IMPORTS = re.compile(r"^ *(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([\w., ]+))", re.MULTILINE)
+
+
+@functools.cache
+def _hash_of_modules(begin: frozenset[str], n_implementations: int) -> str:
+    """Hash of some modules of the package, all that they import, directly or not, and all that implement a verb from these
+    modules for a class from these modules.
+    """
+    known = set().union(*(_with_imports(name) for name in [*begin, *_COMPILERS]))
+    entries = {(_module_of(e.function), _module_of(e.verb), e.cls and e.cls.__module__) for e in IMPLEMENTATIONS}
+    waiting = {entry for entry in entries if entry[0] in _SOURCES}
+    while usable := {(own, verb, cls) for own, verb, cls in waiting if verb in known and (cls is None or cls in known)}:
+        waiting -= usable
+        known.update(*(_with_imports(module) for module, _, _ in usable))
+    digest = hashlib.sha256()
+    for name in sorted(known):
+        digest.update(repr((name, _SOURCES[name])).encode())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _with_imports(module: str) -> frozenset[str]:
+    """A module of the package and all modules of the package that it imports, directly or not."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in _SOURCES and name not in found:
+            found.add(name)
+            waiting.extend(_direct_imports(name))
+    return frozenset(found)
+
+
+@functools.cache
+def _direct_imports(module: str) -> frozenset[str]:
+    """What import statements of a module name, modules or not."""
+    found: set[str] = set()
+    for parent, names, modules in _IMPORTS.findall(_SOURCES[module]):
+        found.update(re.findall(r"[\w.]+", modules))
+        found.update([parent, *(f"{parent}.{name}" for name in re.findall(r"\w+", names))])
+    return frozenset(found)
+
+
+# ---- code of extensions ----------------------------------------------------------------------------------------------------
 
 
 class _Walk:
@@ -104,6 +159,7 @@ class _Walk:
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.found_any = False
+        self.own_modules: set[str] = set()
         self._numbers: dict[Any, int] = {}
 
     def _say(self, *words: object) -> None:
@@ -166,6 +222,7 @@ class _Walk:
     def _visit_function(self, function: FunctionType) -> None:
         module = _module_of(function)
         self._say(module, function.__qualname__)
+        self.own_modules.add(module)
         if not _is_foreign(module) or not self._is_new(function):
             return
         # The file has the whole context, such as decorators. The code is hashed too: it is what gets compiled, even if the
@@ -189,6 +246,7 @@ class _Walk:
     def _visit_class(self, cls: type) -> None:
         name = cls.__module__
         self._say(name, cls.__qualname__)
+        self.own_modules.add(name)
         if name.split(".")[0] in _KNOWN - {"hashmix"} or not self._is_new(cls):
             return
         module = sys.modules.get(name)
@@ -203,6 +261,7 @@ class _Walk:
 
     def _visit_module(self, module: ModuleType, attributes: Iterable[str]) -> None:
         self._say(module.__name__)
+        self.own_modules.add(module.__name__)
         if not _is_foreign(module.__name__):
             return
         if path := getattr(module, "__file__", None):  # a namespace package has none
