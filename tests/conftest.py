@@ -7,6 +7,9 @@ import os
 import numpy as np
 import pytest
 
+# The workers of the suite use all cores themselves.
+os.environ["HASHMIX_COMPILE_AHEAD"] = "0"
+
 
 def pytest_generate_tests(metafunc):
     # One seed by default; HASHMIX_TEST_SEEDS=20 runs every statistical test with twenty.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hashmix.components import Component, resolve_component
+from hashmix.components import COMPONENTS, Component, resolve_component
 from hashmix.core.progress import can_show
 from hashmix.core.rng import chain_keys
 from hashmix.core.threads import one_blas_thread
@@ -21,6 +21,7 @@ from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
 from hashmix.partition.target import Target
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior, resolve_prior
+from hashmix.run.ahead import compile_ahead
 from hashmix.run.chain import leaves, move_names
 from hashmix.run.evidence import Choice, choose_component
 from hashmix.run.folder import known_keys
@@ -97,6 +98,9 @@ class Problem:
         resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
         settings = settings.checked(owner, rows.n_rows)
         starts = check_starts(settings.init, rows.n_rows, settings.n_chains, owner)
+        if isinstance(component, str) and isinstance(moves, str):
+            names = [name for kind in resolved.candidates for name in COMPONENTS.names if COMPONENTS[name] is type(kind)]
+            compile_ahead(names, moves, rows.arrays[0].dtype.name, settings.progress or sys.stderr.isatty())
         if len(resolved.candidates) > 1:
             with one_blas_thread():
                 choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)

@@ -23,7 +23,7 @@ import numpy as np
 from numba import types
 from numba.core.typing.templates import builtin_registry
 
-__all__ = ["IMPLEMENTATIONS", "Implementation", "SourceHashes", "SourceNotFoundError", "source_hashes"]
+__all__ = ["IMPLEMENTATIONS", "SOURCES", "Implementation", "SourceHashes", "SourceNotFoundError", "source_hashes"]
 
 _PACKAGE = Path(__file__).parent.parent
 # References into these are not followed: their names say it all, or the files of the package do.
@@ -105,7 +105,7 @@ def _read_package() -> dict[str, str]:
 
 
 # Read on import: files that are changed later, by an upgrade say, are not what this process runs.
-_SOURCES = _read_package()
+SOURCES = _read_package()
 _COMPILERS = ("hashmix.core.compiling", "hashmix.core.linking")
 _IMPORTS = re.compile(r"^ *(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([\w., ]+))", re.MULTILINE)
 
@@ -117,13 +117,13 @@ def _hash_of_modules(begin: frozenset[str], n_implementations: int) -> str:
     """
     known = set().union(*(_with_imports(name) for name in [*begin, *_COMPILERS]))
     entries = {(_module_of(e.function), _module_of(e.verb), e.cls and e.cls.__module__) for e in IMPLEMENTATIONS}
-    waiting = {entry for entry in entries if entry[0] in _SOURCES}
+    waiting = {entry for entry in entries if entry[0] in SOURCES}
     while usable := {(own, verb, cls) for own, verb, cls in waiting if verb in known and (cls is None or cls in known)}:
         waiting -= usable
         known.update(*(_with_imports(module) for module, _, _ in usable))
     digest = hashlib.sha256()
     for name in sorted(known):
-        digest.update(repr((name, _SOURCES[name])).encode())
+        digest.update(repr((name, SOURCES[name])).encode())
     return digest.hexdigest()[:16]
 
 
@@ -134,7 +134,7 @@ def _with_imports(module: str) -> frozenset[str]:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in _SOURCES and name not in found:
+        if name in SOURCES and name not in found:
             found.add(name)
             waiting.extend(_direct_imports(name))
     return frozenset(found)
@@ -144,7 +144,7 @@ def _with_imports(module: str) -> frozenset[str]:
 def _direct_imports(module: str) -> frozenset[str]:
     """What import statements of a module name, modules or not."""
     found: set[str] = set()
-    for parent, names, modules in _IMPORTS.findall(_SOURCES[module]):
+    for parent, names, modules in _IMPORTS.findall(SOURCES[module]):
         found.update(re.findall(r"[\w.]+", modules))
         found.update([parent, *(f"{parent}.{name}" for name in re.findall(r"\w+", names))])
     return frozenset(found)
