@@ -64,7 +64,7 @@ class InputChecks:
         tags.input_tags.sparse = family is not None and family.takes_sparse
         tags.input_tags.positive_only = family is not None and family.takes_counts
         tags.input_tags.allow_nan = family is None or family.takes_blanks
-        tags.input_tags.categorical = family is None or family.takes_blanks
+        tags.input_tags.categorical = family is not None and family.takes_blanks
         return tags
 
     def _validated(self, X: Any, reset: bool) -> Any:

@@ -81,7 +81,7 @@ def parse_texts(texts: Sequence[str | None], decimal: str = ".") -> ParsedColumn
         if None not in truths:
             return ParsedColumn(np.array(truths, bool), note)
         return ParsedColumn(_objects([None if truth is None else str(truth) for truth in truths]), note)
-    blank = np.datetime64("NaT")
+    blank = np.datetime64("NaT", "us")
     return ParsedColumn(np.array([blank if cell is None else found[cell] for cell in cells], "datetime64[us]"), note)
 
 

@@ -198,7 +198,9 @@ def _from_objects(values: list[Any], decimal: str) -> tuple[np.ndarray, str]:
     if all(issubclass(kind, (datetime.date, np.datetime64)) for kind in types):
         return np.array([_naive(cell) for cell in cells], "datetime64[us]"), ""
     if all(issubclass(kind, (datetime.timedelta, np.timedelta64)) for kind in types):
-        spans = np.array([np.timedelta64("NaT") if cell is None else np.timedelta64(cell) for cell in cells], "timedelta64[us]")
+        spans = np.array(
+            [np.timedelta64("NaT", "us") if cell is None else np.timedelta64(cell) for cell in cells], "timedelta64[us]"
+        )
         return spans / _DAY, "times, as numbers of days"
     return parse_texts([None if cell is None else _as_text(cell) for cell in cells], decimal)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hashmix.core.validation import NotFinite, bad_parameter
+from hashmix.core.validation import NotFinite, bad_parameter, not_finite
 from hashmix.data.rows import ColumnSummary, DenseRows, Rows, as_rows
 
 __all__ = ["KINDS", "Column", "MixedRows", "as_mixed", "as_rows_with_blanks"]
@@ -59,7 +59,7 @@ class MixedRows(DenseRows):
         self.columns: tuple[Column, ...] = tuple(columns)
         if np.isinf(values).any():
             row, column = np.argwhere(np.isinf(values))[0]
-            raise bad_parameter(owner, "X", "finite numbers, or blank", f"{values[row, column]} in row {row}, column {column}")
+            raise not_finite(values[row, column], row, column)
         for j, column in enumerate(self.columns):
             _check_column(values[:, j], column, owner)
         super().__init__(values)
