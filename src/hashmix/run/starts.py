@@ -29,8 +29,9 @@ _NAMES = ("auto", "buckets", "single", "singletons")
 _ENTRIES_TRIED, _LEAST_TRIED, _MOST_TRIED, _SWEEPS_TRIED = 60_000, 2_500, 10_000, 30
 #: Up to this many rows, both starts are tried twice: it costs little.
 _TRIED_TWICE = 500
-#: Of more than _MANY_ROWS rows, one in _SAMPLED_OF_MANY is clustered before all are, in some sweeps.
-_MANY_ROWS, _SAMPLED_OF_MANY, _SWEEPS_OF_MANY = 200_000, 32, 20
+#: A start on many rows grows from the rows that were tried: samples have this many times as many rows, one after the other, and
+#: are clustered in so many sweeps each.
+_GROWTH, _SWEEPS_OF_SAMPLE = 8, 10
 #: Other components: up to this many rows, a chain starts from neighbourhoods. Of more rows, one in _SAMPLED is clustered first.
 _FEW_ROWS, _SAMPLED, _SWEEPS = 20_000, 8, 30
 #: Components that do not start from a sample: beyond this many rows, rows left over between neighbourhoods join one
@@ -98,14 +99,20 @@ def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, tri
 
 
 def _labels_from_trial(target: Target, trial: Trial, key: int, n_jobs: int | None) -> np.ndarray:
-    """Labels of all rows, drawn given the clusters of the rows that were tried."""
-    n, state = target.rows.n_rows, trial.state
+    """Labels of all rows, given the clusters of the rows that were tried.
+
+    A sweep of a sample costs a fraction of a sweep of all rows, and most clusters can be seen in it. So larger and larger samples
+    are clustered, each from the labels that the clusters of the one before give its rows.
+    """
+    n, state, threads = target.rows.n_rows, trial.state, Threads(check_n_jobs("sample", n_jobs))
     if n == state.n_rows:
         return state.labels()
-    if n > _MANY_ROWS:
-        chosen = _chosen_rows(n, max(_MANY_ROWS, n // _SAMPLED_OF_MANY), key)
-        state = _clustered_sample(target, chosen, trial.start, key, n_jobs, "auto", _SWEEPS_OF_MANY).state
-    return assign_rows(state, target.rows, stream(key, 1).state[0], Threads(check_n_jobs("sample", n_jobs)))
+    seed = stream(key, 1).state[0]
+    while _GROWTH * state.n_rows < n:
+        chosen = _chosen_rows(n, _GROWTH * state.n_rows, key)
+        labels = assign_rows(state, target.rows.take(chosen), seed, threads)
+        state = _clustered_sample(target, chosen, labels, key, n_jobs, "auto", _SWEEPS_OF_SAMPLE)
+    return assign_rows(state, target.rows, seed, threads)
 
 
 def _chosen_rows(n: int, m: int, key: int) -> np.ndarray:
@@ -137,10 +144,26 @@ def try_starts(target: Target, key: int, n_jobs: int | None) -> Trial:
 
 
 def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:
+    """The better of the starts after half of the sweeps, after the other half."""
     starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
     keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
-    trials = [_clustered_sample(target, chosen, start, k, n_jobs, "auto", _SWEEPS_TRIED) for k in keys for start in starts]
-    return max(trials, key=lambda trial: trial.log_joint)
+    half = _SWEEPS_TRIED // 2
+    trials = []
+    for k in keys:
+        for start in starts:
+            chain = _chain_on(target, chosen, start, k, n_jobs, "auto", _SWEEPS_TRIED)
+            trials.append((_log_joint_after(chain, half), len(trials), start, chain))
+    _, _, start, chain = max(trials)
+    return Trial(start, chain.state, _log_joint_after(chain, _SWEEPS_TRIED - half))
+
+
+def _log_joint_after(chain: Chain, n_sweeps: int) -> float:
+    """Mean log joint of the last five of some more sweeps."""
+    log_joints = np.empty(n_sweeps)
+    for sweep in range(n_sweeps):
+        chain.sweep(threading.Event())
+        log_joints[sweep] = chain.seen[1]
+    return float(log_joints[-5:].mean())
 
 
 def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
@@ -156,7 +179,7 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     if n <= _FEW_ROWS or not from_sample:
         return pieces
     chosen = np.sort(order[: max(n // _SAMPLED, _FEW_ROWS // 2)])
-    labels = _clustered_sample(target, chosen, "auto", key, tables.n_jobs, "lss", _SWEEPS).state.labels()
+    labels = _clustered_sample(target, chosen, "auto", key, tables.n_jobs, "lss", _SWEEPS).labels()
     # A piece joins the cluster that most of its chosen rows are in: of its pairs, sorted by count, the last one stays.
     n_pieces, k = int(pieces.max()) + 1, int(labels.max()) + 1
     pairs, counts = np.unique(pieces[chosen].astype(np.int64) * k + labels, return_counts=True)
@@ -167,20 +190,22 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
 
 
 def _clustered_sample(
-    target: Target, chosen: np.ndarray, start: str, key: int, n_jobs: int | None, moves: str, n_sweeps: int
-) -> Trial:
-    """A chain on the chosen rows after some sweeps."""
+    target: Target, chosen: np.ndarray, start: Any, key: int, n_jobs: int | None, moves: str, n_sweeps: int
+) -> State:
+    """The state of a chain on the chosen rows after some sweeps."""
+    chain = _chain_on(target, chosen, start, key, n_jobs, moves, n_sweeps)
+    for _ in range(n_sweeps):
+        chain.sweep(threading.Event())
+    return chain.state
+
+
+def _chain_on(target: Target, chosen: np.ndarray, start: Any, key: int, n_jobs: int | None, moves: str, n_sweeps: int) -> Chain:
+    """A chain on the chosen rows that will make some sweeps."""
     rows = target.rows if len(chosen) == target.rows.n_rows else target.rows.take(chosen)
     sample = replace(target, rows=rows, model=target.component.model(rows))
     state = first_states(sample, [start], [key], n_jobs)[0]
-    chain = Chain(
-        0, key, state, resolve_moves(moves, "sample", target.component), RunSettings(n_draws=1, n_warmup=n_sweeps + 1)
-    )
-    log_joints = np.empty(n_sweeps)
-    for sweep in range(n_sweeps):
-        chain.sweep(threading.Event())
-        log_joints[sweep] = chain.seen[1]
-    return Trial(start, state, float(log_joints[-5:].mean()))
+    schedule = resolve_moves(moves, "sample", target.component)
+    return Chain(0, key, state, schedule, RunSettings(n_draws=1, n_warmup=n_sweeps + 1))
 
 
 @kernel
