@@ -101,8 +101,8 @@ def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, tri
 def _labels_from_trial(target: Target, trial: Trial, key: int, n_jobs: int | None) -> np.ndarray:
     """Labels of all rows, given the clusters of the rows that were tried.
 
-    A sweep of a sample costs a fraction of a sweep of all rows, and most clusters can be seen in it. So larger and larger samples
-    are clustered, each from the labels that the clusters of the one before give its rows.
+    A sweep of a sample costs a fraction of a sweep of all rows, and most clusters can be seen in it. So larger and larger
+    samples are clustered, each from the labels that the clusters of the one before give its rows.
     """
     n, state, threads = target.rows.n_rows, trial.state, Threads(check_n_jobs("sample", n_jobs))
     if n == state.n_rows:
@@ -148,7 +148,7 @@ def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | No
     starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
     keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
     half = _SWEEPS_TRIED // 2
-    trials = []
+    trials: list[tuple[float, int, str, Chain]] = []
     for k in keys:
         for start in starts:
             chain = _chain_on(target, chosen, start, k, n_jobs, "auto", _SWEEPS_TRIED)
