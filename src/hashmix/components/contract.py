@@ -194,10 +194,10 @@ class DenseSlots(NamedTuple):
             getattr(bigger, name)[: len(self.sizes)] = getattr(self, name)
         return bigger
 
-    def for_workers(self, n: int) -> tuple[DenseSlots, list[DenseSlots]]:
-        """The slots to go on with, and n views of them that add and remove rows in threads of their own.
+    def for_workers(self, n: int, proposals: bool = False) -> tuple[DenseSlots, list[DenseSlots]]:
+        """The slots to go on with, and n views of them that add and remove rows in threads of their own, or make proposals.
 
-        No two threads may touch one cluster. Call :meth:`after_workers` when all are done.
+        No two threads may touch one cluster or free slot. Call :meth:`after_workers` when all are done.
         """
         return self, [self.for_worker() for _ in range(n)]
 

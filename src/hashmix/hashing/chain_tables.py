@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class ChainTables:
         self.key = key
         self.n_jobs = n_jobs if self.rows.n_rows > _ROWS_FOR_THREADS else 1
         self._first = first
-        self._kept: dict[tuple[type, str, int | None], tuple[int, Any]] = {}
+        self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._features: FeatureMap | None = None
         # Other chains ask the first one for shared tables from their own threads.
         self._lock = threading.Lock()
@@ -102,6 +103,14 @@ class ChainTables:
                 self._kept.pop(name, None)
                 kept = generation, family.build(self.rows, self.key, generation, self.n_jobs)
                 self._kept[name] = kept
+        return kept[1]
+
+    def of_sweep(self, name: tuple[Any, ...], sweep: int, make: Callable[[], Any]) -> Any:
+        """Whatever else moves make of the rows and not of their clusters, once per sweep."""
+        kept = self._kept.get(name)
+        if kept is None or kept[0] != sweep:
+            kept = sweep, make()
+            self._kept[name] = kept
         return kept[1]
 
     def features(self) -> FeatureMap:

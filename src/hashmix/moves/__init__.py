@@ -20,6 +20,7 @@ from hashmix.moves.hashed.neighbour_merge import NeighbourMerge
 from hashmix.moves.hashed.urn_merge import UrnMerge
 from hashmix.moves.hashed.within_split import WithinSplit
 from hashmix.moves.parallel.gibbs import ParallelGibbs
+from hashmix.moves.parallel.in_regions import InRegions
 from hashmix.moves.parallel.regions import RegionGibbs
 from hashmix.moves.parallel.split_merge import ParallelSplitMerge
 from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
@@ -39,6 +40,7 @@ __all__ = [
     "Exchange",
     "Gibbs",
     "HashedGibbs",
+    "InRegions",
     "MinSM",
     "Move",
     "NeighbourMerge",

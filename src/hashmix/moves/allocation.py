@@ -98,8 +98,9 @@ def gather(arrays, first, second, u, v):
     labels, sizes = partition.labels, partition.sizes
     m = 0
     both = sizes[first] + (sizes[second] if second != first else 0)
-    if 8 * both > len(labels):
-        for i in range(len(labels)):
+    if 8 * both > len(partition.rows):
+        for place in range(len(partition.rows)):
+            i = partition.rows[place]
             if (labels[i] == first or labels[i] == second) and i != u and i != v:
                 rows[m] = i
                 m += 1

@@ -15,7 +15,7 @@ from hashmix.moves.allocation import allocate, gather, is_blind, log_blind, star
 from hashmix.moves.anchors import draw_anchors, log_anchors_ratio, split_rate
 from hashmix.moves.driver import choose, complete, divide, merge, nothing, reads_union, sides_of, split, weigh_merge
 from hashmix.moves.tally import WORK
-from hashmix.partition.members import n_clusters
+from hashmix.partition.members import n_clusters, n_rows
 
 __all__ = ["Anchored"]
 
@@ -30,13 +30,15 @@ class Anchored(NamedTuple):
 @implements(choose, Anchored, argument=1, inline=True)
 def _choose(rng, law, arrays, target, tally):
     partition = arrays.partition
-    if len(partition.labels) < 2:
+    if n_rows(partition) < 2:
         return nothing()
     u, v = draw_anchors(rng, law.anchors, partition)
     tally[WORK] += 1
     if u < 0:
         return nothing()
     first, second = partition.labels[u], partition.labels[v]
+    if second < 0:
+        return nothing()  # v is no row of this part
     if first != second:
         return merge(first, second, u, v, 0)
     rate = split_rate(law.anchors, partition.sizes[first])
@@ -47,7 +49,7 @@ def _choose(rng, law, arrays, target, tally):
 
 @implements(divide, Anchored, argument=1, inline=True)
 def _divide(rng, law, arrays, target, change, tally):
-    n, k = len(arrays.partition.labels), n_clusters(arrays.partition)
+    n, k = n_rows(arrays.partition), n_clusters(arrays.partition)
     sides = sides_of(arrays, change, gather(arrays, change.first, change.second, change.u, change.v))
     tally[WORK] += sides.m * work_per_row(law.allocation)
     start_sides(arrays, target, sides)
@@ -61,7 +63,7 @@ def _weigh_merge(rng, law, arrays, target, change, tally):
     # q ≤ 1, so that a merge can be rejected without the forced pass. Only a blind q is known already.
     partition = arrays.partition
     of_a, of_b = partition.sizes[change.first], partition.sizes[change.second]
-    n, k = len(partition.labels), n_clusters(partition)
+    n, k = n_rows(partition), n_clusters(partition)
     bound = math.log(split_rate(law.anchors, of_a + of_b)) - log_anchors_ratio(law.anchors, n, k - 1, of_a, of_b)
     return bound + log_blind(law.allocation, of_a, of_b) if is_blind(law.allocation) else bound
 

@@ -14,7 +14,7 @@ import numpy as np
 from hashmix.core.compiling import fallback, helper, implements
 from hashmix.core.rng import bernoulli, integer
 from hashmix.hashing.tables import NO_TABLES, TableArrays, bucket_mate
-from hashmix.partition.members import n_clusters, take_turn
+from hashmix.partition.members import n_clusters, n_rows, take_turn, uniform_row
 
 __all__ = [
     "DISSIMILAR",
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def draw_anchors(rng, anchors, partition):
-    """Draw two rows u ≠ v, or return −1 and −1 for a null move."""
+    """Draw two rows u ≠ v, u of this part of the partition; or return −1 and −1 for a null move."""
 
 
 def split_rate(anchors, size):
@@ -111,9 +111,9 @@ def uniform_pair(rng, partition):
 
 @helper
 def _within(rng, partition):
-    n, k = len(partition.labels), n_clusters(partition)
+    k = n_clusters(partition)
     if bernoulli(rng, 0.5):
-        u = integer(rng, n)
+        u = uniform_row(rng, partition)
         slot = partition.labels[u]
         if partition.sizes[slot] == 1:
             return -1, -1
@@ -131,19 +131,19 @@ def _draw_anchors(rng, anchors, partition):
     if anchors.kind == WITHIN:
         u, v = _within(rng, partition)
     else:
-        n = len(partition.labels)
         if anchors.kind == OF_CLUSTERS:
             slot = partition.active[integer(rng, n_clusters(partition))]
             u = np.int64(partition.pool[partition.starts[slot] + integer(rng, partition.sizes[slot])])
         else:
-            u = np.int64(integer(rng, n) if anchors.kind == UNIFORM else take_turn(rng, partition))
+            u = uniform_row(rng, partition) if anchors.kind == UNIFORM else take_turn(rng, partition)
         v = -1
         if anchors.kind != UNIFORM:
             v = bucket_mate(rng, anchors.tables, anchors.tables.buckets[u], anchors.kind == DISSIMILAR, u)
         if v < 0:
-            v = integer(rng, n - 1)
+            place = integer(rng, n_rows(partition) - 1)
+            v = np.int64(partition.rows[place])
             if v >= u:
-                v += 1
+                v = np.int64(partition.rows[place + 1])
     return u, v
 
 

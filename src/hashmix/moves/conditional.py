@@ -6,6 +6,7 @@ import math
 
 from hashmix.components.contract import add, clear, log_predictive, log_predictive_without, remove
 from hashmix.core.compiling import helper, hot_helper
+from hashmix.partition.bounds import is_bounded, permits_move
 from hashmix.partition.members import close_cluster, move_row, open_cluster, spare
 from hashmix.priors.contract import log_join_weight, log_new_weight
 
@@ -59,8 +60,13 @@ def normalise(log_weights, k):
 
 @helper
 def reassign(arrays, target, i, slot, row):
-    """Move row i to another cluster, with its statistics. Clusters are opened and closed; the slot ``spare(0)`` stays empty."""
+    """Move row i to another cluster, with its statistics, and return True; or return False if bounds do not permit it.
+
+    Clusters are opened and closed; the slot ``spare(0)`` stays empty.
+    """
     partition, slots, model = arrays.partition, arrays.slots, target.model
+    if is_bounded(partition) and not permits_move(partition, i, slot):
+        return False
     old = partition.labels[i]
     opens = slot == spare(partition, 0)
     remove(model, slots, old, row)
@@ -73,3 +79,4 @@ def reassign(arrays, target, i, slot, row):
         close_cluster(partition, old)
     if opens or closes:
         clear(model, slots, spare(partition, 0))
+    return True

@@ -16,7 +16,8 @@ from hashmix.moves.anchored import Anchored
 from hashmix.moves.anchors import draw_anchors
 from hashmix.moves.driver import Unions, choose, divide, run_proposals, run_updates, update, weigh_merge
 from hashmix.moves.tally import new_tally
-from hashmix.partition.state import State
+from hashmix.partition.state import Arrays, State
+from hashmix.partition.target import TargetArrays
 
 __all__ = ["Move", "Proposal", "Update"]
 
@@ -43,6 +44,10 @@ class Move(Declared, ABC):
 
     #: Whether it leaves the posterior invariant; False only for what the paper printed.
     exact: bool = True
+    #: Whether it works in a part of a partition (:mod:`hashmix.partition.parts`), as :class:`hashmix.moves.InRegions` has it do.
+    works_in_parts: bool = False
+    #: Whether an application of many proposals costs much less than as many applications of one each.
+    prepares: bool = False
 
     @property
     def name(self) -> str:
@@ -111,9 +116,16 @@ class Proposal(Move):
         """What the kernel reads, for a state like this."""
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
-        return run_proposals(rng, self._law(state), state.arrays, state.target, Unions.none(), begin, end, tally)
+        return self.run_law(rng, self.checked_law(state), state.arrays, state.target, Unions.none(), begin, end, tally)
 
-    def _law(self, state: State) -> Any:
+    def run_law(
+        self, rng: Any, law: Any, arrays: Arrays, target: TargetArrays, unions: Unions, begin: int, end: int, tally: np.ndarray
+    ) -> int:
+        """Make proposals begin … end − 1 with a law of this move, in all of a partition or a part of it."""
+        return run_proposals(rng, law, arrays, target, unions, begin, end, tally)
+
+    def checked_law(self, state: State) -> Any:
+        """The law, after a check that its verbs are implemented."""
         law = self.law(state)
         _check(self, law, [choose, divide, weigh_merge])
         if isinstance(law, Anchored):
@@ -133,6 +145,16 @@ class Update(Move):
         """What the kernel reads, for a state like this."""
 
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
+        return self.run_law(rng, self.checked_law(state), state.arrays, state.target, Unions.none(), begin, end, tally)
+
+    def run_law(
+        self, rng: Any, law: Any, arrays: Arrays, target: TargetArrays, unions: Unions, begin: int, end: int, tally: np.ndarray
+    ) -> int:
+        """Make updates begin … end − 1 with a law of this move, in all of a partition or a part of it."""
+        return run_updates(rng, law, arrays, target, begin, end, tally)
+
+    def checked_law(self, state: State) -> Any:
+        """The law, after a check that its verb is implemented."""
         law = self.law(state)
         _check(self, law, [update])
-        return run_updates(rng, law, state.arrays, state.target, begin, end, tally)
+        return law

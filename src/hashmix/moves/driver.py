@@ -32,6 +32,7 @@ from hashmix.components.contract import (
 from hashmix.core.compiling import borrowed, fallback, helper, inlined, kernel
 from hashmix.core.rng import bernoulli
 from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, SPLITS_PROPOSED, WORK
+from hashmix.partition.bounds import is_bounded, permits_cut, permits_split, unite_leaders
 from hashmix.partition.members import close_cluster, move_row, n_clusters, n_spare, open_cluster, spare
 from hashmix.partition.state import SPARE_SLOTS
 from hashmix.priors.contract import log_split_ratio
@@ -331,6 +332,21 @@ def _commit_merge(arrays, target, change):
     close_cluster(partition, second)
 
 
+@helper
+def _permitted(arrays, change):
+    """Whether an accepted change is within the bounds of the partition; if so, it must be carried out."""
+    partition, rows, sides = arrays.partition, arrays.scratch.rows, arrays.scratch.sides
+    if not is_bounded(partition):
+        return True
+    if change.kind == MERGE:
+        unite_leaders(partition, change.first, change.second)
+        return True
+    if change.kind == CUT:
+        return permits_cut(partition, change.first, rows, change.n_rows, sides)
+    m = partition.sizes[change.first] - (2 if change.v >= 0 else 0)
+    return permits_split(partition, change.first, change.u, change.v, rows, sides, m)
+
+
 # ---- the kernels -----------------------------------------------------------------------------------------------------------
 
 
@@ -373,7 +389,7 @@ def run_proposals(rng, law, arrays, target, unions, begin, end, tally):
         if not accept(rng, bound):
             continue
         rest = complete(rng, law, arrays, target, change, tally)
-        if not accept(rng, max(bound, 0.0) + rest):
+        if not accept(rng, max(bound, 0.0) + rest) or not _permitted(arrays, change):
             continue
         if change.kind == MERGE:
             _commit_merge(arrays, target, change)

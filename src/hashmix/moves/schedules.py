@@ -23,6 +23,7 @@ from hashmix.moves.hashed.neighbour_merge import NeighbourMerge
 from hashmix.moves.hashed.urn_merge import UrnMerge
 from hashmix.moves.hashed.within_split import WithinSplit
 from hashmix.moves.parallel.gibbs import ParallelGibbs
+from hashmix.moves.parallel.in_regions import InRegions
 from hashmix.moves.parallel.regions import RegionGibbs
 from hashmix.moves.parallel.split_merge import ParallelSplitMerge
 from hashmix.moves.published import PublishedLSHSM, PublishedMinSM
@@ -70,16 +71,16 @@ def _parallel() -> Schedule:
 
 
 def _collapsed() -> Schedule:
-    """Locality-sensitive sampling with rows scanned on all cores, for components whose parameters stay integrated out."""
+    """Locality-sensitive sampling in regions, on all cores, for components whose parameters stay integrated out."""
     return [
-        (BucketCut(hops=3, **_NEIGHBOURS), Work(0.25, shared=True)),
+        (InRegions(BucketCut(hops=3, **_NEIGHBOURS)), Work(0.25, shared=True)),
         (RegionGibbs(n_mates=8, **_NEIGHBOURS), 1),
-        (HashedGibbs(n_mates=8, **_NEIGHBOURS), 0.25),
-        (UrnMerge(**_NEIGHBOURS), Work(0.25, shared=True)),
-        (NeighbourMerge(**_NEIGHBOURS), Work(0.25, shared=True)),
-        (WithinSplit(), Work(0.25, shared=True)),
-        (WithinSplit(launch="nearest"), Work(0.25, shared=True)),
-        (Gibbs(n_points=1), Work(0.5)),
+        (InRegions(HashedGibbs(n_mates=8, **_NEIGHBOURS)), 0.25),
+        (InRegions(UrnMerge(**_NEIGHBOURS)), Work(0.25, shared=True)),
+        (InRegions(NeighbourMerge(**_NEIGHBOURS)), Work(0.25, shared=True)),
+        (InRegions(WithinSplit()), Work(0.25, shared=True)),
+        (InRegions(WithinSplit(launch="nearest")), Work(0.25, shared=True)),
+        (InRegions(Gibbs(n_points=1)), Work(0.5)),
     ]
 
 
@@ -110,7 +111,7 @@ def resolve_moves(
     moves : str, Move or list of (Move, weight)
         A name of :data:`SCHEDULES`, one move, or a list. "auto" suits the component: where rows find their clusters with
         parameters drawn (Gaussians), splits of all clusters at once, parallel Gibbs and merges of small clusters; else "lss"
-        with rows scanned on all cores. "lss" is locality-sensitive sampling: cuts by neighbourhoods, a
+        in regions of clusters, on all cores. "lss" is locality-sensitive sampling: cuts by neighbourhoods, a
         hashed Gibbs offer to every row, merges of hashed neighbours, splits, and full conditionals for about n/K rows, tuned
         during warm-up. "split-merge" is 50 SAMS and 50 RGSM proposals and a Gibbs scan per sweep. "sams", "rgsm", "sdds",
         "random-split-merge", "lshsm" and "minsm" are that move once, and a Gibbs scan; "gibbs" the scan alone.

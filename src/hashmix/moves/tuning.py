@@ -33,6 +33,8 @@ _MEMORY = 0.8
 #: A sweep's share of work is done in parts, so that it can end when the work is done. The first is one application, the
 #: others are no longer than all before them together, and no shorter than one in so many of them.
 _LEAST = 20
+#: If many applications at once cost less, the first part is what the last sweeps did, divided by this.
+_PARTS = 4
 
 
 class Work(NamedTuple):
@@ -101,6 +103,8 @@ class Tuner:
             return tally
         before = state.log_joint()
         work, most, applied, part = self._owed[m], move.most_times(state), 0, 1
+        if move.prepares and self._spent[m] > 0.0:
+            part = max(1, min(most, int(self._times[m]) // _PARTS))
         while tally[WORK] < work and applied < most and not stop():
             tally += move.apply(state, rng, part, stop)
             applied += part
@@ -108,7 +112,8 @@ class Tuner:
             part = max(1, min(left, applied), applied // _LEAST)
         self._owed[m], self._changing[m] = 0.0, tally[ACCEPTED] / max(1, tally[PROPOSED])
         worth = applied if per_sweep >= one else max(per_sweep / one, min(1.0, _WORTH * self._changing[m]))
-        self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * worth
+        memory = _MEMORY if self._spent[m] > 0.0 else 0.0  # what was expected at first may be far off
+        self._times[m] = memory * self._times[m] + (1.0 - memory) * worth
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
         return tally

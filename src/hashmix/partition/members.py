@@ -18,8 +18,12 @@ from hashmix.core.threads import Threads
 
 __all__ = [
     "MOVED",
+    "NO_BOUNDS",
     "N_CLUSTERS",
     "N_FREE",
+    "POOL_END",
+    "TURN",
+    "Bounds",
     "Partition",
     "canonical_labels",
     "close_cluster",
@@ -28,11 +32,13 @@ __all__ = [
     "grown",
     "move_row",
     "n_clusters",
+    "n_rows",
     "n_spare",
     "open_cluster",
     "regroup",
     "spare",
     "take_turn",
+    "uniform_row",
 ]
 
 # Entries of ``Partition.counters``: clusters, free slots, end of the used part of the pool, rows moved since statistics
@@ -40,13 +46,32 @@ __all__ = [
 N_CLUSTERS, N_FREE, POOL_END, MOVED, TURN = range(5)
 
 
+class Bounds(NamedTuple):
+    """Which rows may lead clusters (:mod:`hashmix.partition.bounds`): those of a colour; any, if there are no colours.
+
+    ``seed`` gives the ranks of rows, and ``ranks`` has those of leaders by slot.
+    """
+
+    seed: np.uint64
+    colours: np.ndarray
+    colour: int
+    ranks: np.ndarray
+
+
+NO_BOUNDS = Bounds(np.uint64(0), np.empty(0, np.int32), 0, np.empty(0, np.uint64))
+
+
 class Partition(NamedTuple):
     """Arrays of a partition of n rows, changed in place.
 
     The members of the cluster in slot s are ``pool[starts[s] : starts[s] + sizes[s]]``; the clusters are the slots
-    ``active[:n_clusters(partition)]``; row i is in slot ``labels[i]``.
+    ``active[:n_clusters(partition)]``; row i is in slot ``labels[i]``. A part of a partition (:mod:`hashmix.partition.parts`)
+    has some of the rows and all rows of its clusters; rows of other parts have label −1. Its ``bounds`` say which rows may lead
+    its clusters.
     """
 
+    rows: np.ndarray  # (m,) the rows there are, in ascending order
+    bounds: Bounds
     labels: np.ndarray  # (n,) slot of each row
     place: np.ndarray  # (n,) where the row stands in the pool
     pool: np.ndarray  # (3n + 16,) members, segment by segment
@@ -64,6 +89,8 @@ def empty_partition(n: int, capacity: int) -> Partition:
     counters = np.zeros(5, np.int64)
     counters[N_FREE], counters[TURN] = capacity, -1
     return Partition(
+        rows=np.arange(n, dtype=np.int32),
+        bounds=NO_BOUNDS,
         labels=np.full(n, -1, np.int32),
         place=np.zeros(n, np.int32),
         pool=np.zeros(3 * n + 16, np.int32),
@@ -89,13 +116,26 @@ def grown(partition: Partition, capacity: int) -> Partition:
     bigger.free[:added] = np.arange(old, capacity)[::-1]
     bigger.free[added : added + n_free] = partition.free[:n_free]
     partition.counters[N_FREE] += added
-    return bigger._replace(labels=partition.labels, place=partition.place, pool=partition.pool, counters=partition.counters)
+    kept = {name: getattr(partition, name) for name in ("rows", "bounds", "labels", "place", "pool", "counters")}
+    return bigger._replace(**kept)
 
 
 @inlined
 def n_clusters(partition):
     """Number of clusters."""
     return partition.counters[N_CLUSTERS]
+
+
+@inlined
+def n_rows(partition):
+    """Number of rows: all, or those of a part."""
+    return len(partition.rows)
+
+
+@inlined
+def uniform_row(rng, partition):
+    """A uniform row."""
+    return np.int64(partition.rows[integer(rng, len(partition.rows))])
 
 
 @inlined
@@ -114,10 +154,10 @@ def spare(partition, k):
 def take_turn(rng, partition):
     """Visit rows in order, starting at a random one: whose turn it is depends on the number of turns so far alone."""
     if partition.counters[TURN] < 0:
-        partition.counters[TURN] = integer(rng, len(partition.labels))
-    i = partition.counters[TURN]
-    partition.counters[TURN] = (i + 1) % len(partition.labels)
-    return i
+        partition.counters[TURN] = integer(rng, len(partition.rows))
+    turn = partition.counters[TURN]
+    partition.counters[TURN] = (turn + 1) % len(partition.rows)
+    return np.int64(partition.rows[turn])
 
 
 @helper

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -47,6 +47,9 @@ class PartitionPrior(Declared, ABC):
     A subclass provides :meth:`weights` and :attr:`start_concentration`; a prior that learns its concentration also
     :attr:`learns_concentration` and :meth:`update_concentration`.
     """
+
+    #: Whether log V(K) is linear in K, so that clusters know nothing of how many others there are.
+    linear_in_clusters: ClassVar[bool] = False
 
     @abstractmethod
     def weights(self, n: int, max_clusters: int, concentration: float) -> PriorWeights:

@@ -44,6 +44,8 @@ class DirichletProcess(PartitionPrior):
     DirichletProcess(concentration=1.4438...)
     """
 
+    linear_in_clusters = True
+
     def __init__(self, concentration: float | Gamma = Gamma()) -> None:
         owner = type(self).__name__
         self.concentration: float | Gamma

@@ -19,6 +19,8 @@ class Flat(PartitionPrior):
     Flat()
     """
 
+    linear_in_clusters = True
+
     @property
     def start_concentration(self) -> float:
         return float("nan")

@@ -17,7 +17,7 @@ from hashmix.components.counts.word_slots import WordSlots
 from hashmix.core.rng import stream
 from hashmix.core.threads import Threads
 from hashmix.moves.parallel import regions as module
-from hashmix.moves.parallel.regions import STRAY, RegionGibbs, find_regions, scan_region
+from hashmix.moves.parallel.regions import STRAY, RegionGibbs, scan_region
 from hashmix.moves.parallel.regions_colours import colour_rows
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK, new_tally
 from hashmix.partition.members import MOVED, regroup
@@ -61,11 +61,9 @@ class GivenSeed(RegionGibbs):
         self.move, self.seed = move, seed
 
     def run_units(self, rng, state, begin, end, tally):
-        found = find_regions(self.move, state, self.seed)
+        scan, found = self.move.find_regions(state, self.seed)
         for r in range(len(found.begins) - 1):
-            rows = found.order[found.begins[r] : found.begins[r + 1]]
-            clusters = found.clusters[found.firsts[r] : found.firsts[r + 1]]
-            scan_region(rng, found.scan, state.arrays, state.target, rows, clusters, 0, tally)
+            scan_region(rng, scan, state.arrays, state.target, found.rows(r), found.slots(r), 0, tally)
         regroup(state.partition, state.threads)
         return end
 
@@ -198,7 +196,7 @@ def assert_same_as_reference(settings, X, component, prior, every, seeds):
     for labels in every:
         for seed in seeds:
             state = State(target, labels, hashed)
-            module._scan_regions(find_regions(move, state, seed), state, new_tally())
+            module._scan_regions(*move.find_regions(state, seed), state, new_tally())
             colours = coins(seed, len(labels))
             expected = reference(X, component, prior, labels, seed, colours, move.table_arrays(state), move.n_mates)
             assert state.labels().tolist() == canonical(expected.tolist())
@@ -304,7 +302,7 @@ def test_workers_that_run_full_go_on_with_a_longer_pool(monkeypatch):
     expected, _ = after_scans(X, component, labels, 1, 6)
 
     rounds, scan = [], module._scan_in_threads
-    monkeypatch.setattr(module, "_scan_in_threads", lambda *given: rounds.append(len(given[2])) or scan(*given))
+    monkeypatch.setattr(module, "_scan_in_threads", lambda *given: rounds.append(len(given[3])) or scan(*given))
     shared_out = WordSlots.for_workers
 
     def short(slots, n):
@@ -424,7 +422,8 @@ def test_fault_is_caught(fault, tmp_path):
     right, wrong = FAULTS[fault]
     package = tmp_path / "hashmix"
     shutil.copytree(Path(hm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    file = package / "moves" / "parallel" / "regions.py"
+    files = [package / "moves" / "parallel" / name for name in ("regions.py", "regions_sharing.py")]
+    file = files[right not in files[0].read_text()]
     source = file.read_text()
     assert source.count(right) == 1
     file.write_text(source.replace(right, wrong))

@@ -131,13 +131,14 @@ class WordSlots(NamedTuple):
         _move_blocks(self, bigger)
         return bigger
 
-    def for_workers(self, n: int) -> tuple[WordSlots, list[WordSlots]]:
+    def for_workers(self, n: int, proposals: bool = False) -> tuple[WordSlots, list[WordSlots]]:
         """The same clusters, and n views of them; see :meth:`hashmix.components.contract.DenseSlots.for_workers`.
 
         Every worker takes new blocks from a range of the pool of its own. A worker whose range might run short is full.
         """
         # Whole blocks of the shortest length, so that links between vacant blocks stay exact.
-        room = max(self._longest(2 * _WORKER_BLOCKS_AHEAD), self._in_use // (8 * n) >> _LEAST_BITS << _LEAST_BITS)
+        ahead = _BLOCKS_AHEAD if proposals else _WORKER_BLOCKS_AHEAD
+        room = max(self._longest(2 * ahead), self._in_use // (8 * n) >> _LEAST_BITS << _LEAST_BITS)
         slots = self
         if len(self.entries) - self.counters[_END] < n * room:
             slots = self.enlarged(n * room)
@@ -146,7 +147,7 @@ class WordSlots(NamedTuple):
             slots._replace(
                 entries=slots.entries[: end + (k + 1) * room],
                 vacant=np.full(64, -1, np.int64),
-                counters=np.array([end + k * room, most_bits, _WORKER_BLOCKS_AHEAD, slots.counters[_ALL_BITS]], np.int64),
+                counters=np.array([end + k * room, most_bits, ahead, slots.counters[_ALL_BITS]], np.int64),
             )
             for k in range(n)
         ]

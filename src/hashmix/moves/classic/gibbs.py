@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from hashmix.components.contract import load
 from hashmix.core.compiling import implements
-from hashmix.core.rng import categorical, integer
+from hashmix.core.rng import categorical
 from hashmix.core.validation import check_integer
 from hashmix.moves.conditional import keep_spare_empty, log_weight, normalise, reassign
 from hashmix.moves.contract import Update
 from hashmix.moves.driver import prepare, update
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK
-from hashmix.partition.members import n_clusters, spare
+from hashmix.partition.members import n_clusters, n_rows, spare, uniform_row
 from hashmix.partition.state import State
 
 __all__ = ["Gibbs"]
@@ -33,8 +35,7 @@ def _prepare(law, arrays, target):
 def _update(rng, law, arrays, target, step, tally):
     partition = arrays.partition
     candidates, weights = arrays.scratch.candidates, arrays.scratch.weights
-    n = len(partition.labels)
-    i = integer(rng, n) if law.at_random else step % n
+    i = uniform_row(rng, partition) if law.at_random else np.int64(partition.rows[step % n_rows(partition)])
     here = partition.labels[i]
     alone = partition.sizes[here] == 1
     new = here if alone else spare(partition, 0)
@@ -53,8 +54,7 @@ def _update(rng, law, arrays, target, step, tally):
     tally[PROPOSED] += 1
     tally[WORK] += k
     slot = candidates[categorical(rng, weights, k, total)]
-    if slot != here:
-        reassign(arrays, target, i, slot, row)
+    if slot != here and reassign(arrays, target, i, slot, row):
         tally[ACCEPTED] += 1
 
 
@@ -74,6 +74,8 @@ class Gibbs(Update):
     >>> hm.moves.Gibbs()
     Gibbs(n_points=None)
     """
+
+    works_in_parts = True
 
     def __init__(self, n_points: int | None = None) -> None:
         self.n_points = None if n_points is None else check_integer("Gibbs", "n_points", n_points, low=1)

@@ -15,7 +15,7 @@ from hashmix.moves.contract import Proposal
 from hashmix.moves.driver import choose, cut, divide, merge, nothing, weigh_merge
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.tally import WORK
-from hashmix.partition.members import n_clusters, spare
+from hashmix.partition.members import n_clusters, spare, uniform_row
 from hashmix.partition.state import State
 
 __all__ = ["BucketCut"]
@@ -64,7 +64,9 @@ def _weigh_disjoint(arrays, m):
     for c in range(k):
         weights[c] = 1.0
     for j in range(m):
-        weights[partition.rank[partition.labels[arrays.scratch.rows[j]]]] = 0.0
+        slot = partition.labels[arrays.scratch.rows[j]]
+        if slot >= 0:  # else it is no row of this part
+            weights[partition.rank[slot]] = 0.0
     total = 0
     for c in range(k):
         total += 1 if weights[c] > 0.0 else 0
@@ -91,7 +93,7 @@ def _choose(rng, law, arrays, target, tally):
     is known by subtraction, and its rows are not visited.
     """
     partition = arrays.partition
-    u = integer(rng, len(partition.labels))
+    u = uniform_row(rng, partition)
     t = integer(rng, law.tables.buckets.shape[1])
     whole = partition.labels[u]
     m = _gather_bucket(law, arrays.scratch, u, t, 1 + integer(rng, law.hops) if law.hops > 1 else 1)
@@ -148,6 +150,8 @@ class BucketCut(HashedMove, Proposal):
     >>> hm.moves.BucketCut(n_bits=2)
     BucketCut(n_bits=2, n_tables=10, refresh=10, family='minhash', hops=1)
     """
+
+    works_in_parts = True
 
     def __init__(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from hashmix.components.contract import load
 from hashmix.core.compiling import helper, implements
 from hashmix.core.rng import bernoulli, categorical, integer
@@ -16,7 +18,7 @@ from hashmix.moves.contract import Update
 from hashmix.moves.driver import accept, prepare, update
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK
-from hashmix.partition.members import n_clusters, spare
+from hashmix.partition.members import n_clusters, n_rows, spare
 from hashmix.partition.state import State
 
 __all__ = ["HashedGibbs"]
@@ -49,7 +51,7 @@ def _clusters_of_mates(rng, law, labels, i, found):
             continue
         seen += 1
         slot = labels[mate]
-        if not contains(found, k, slot):
+        if slot >= 0 and not contains(found, k, slot):  # else the mate is no row of this part
             found[k] = slot
             k += 1
     return k
@@ -72,7 +74,7 @@ def _update(rng, law, arrays, target, step, tally):
     """
     partition = arrays.partition
     found, weights = arrays.scratch.candidates, arrays.scratch.weights
-    i = step % len(partition.labels)
+    i = np.int64(partition.rows[step % n_rows(partition)])
     k = _clusters_of_mates(rng, law, partition.labels, i, found)
     if k == 0:
         return
@@ -110,8 +112,7 @@ def _update(rng, law, arrays, target, step, tally):
             return
     if outside or elsewhere < 0:
         slot = found[categorical(rng, weights, k, total)]
-    if slot != here:
-        reassign(arrays, target, i, slot, row)
+    if slot != here and reassign(arrays, target, i, slot, row):
         tally[ACCEPTED] += 1
 
 
@@ -139,6 +140,8 @@ class HashedGibbs(HashedMove, Update):
     >>> hm.moves.HashedGibbs(n_bits=8)
     HashedGibbs(n_bits=8, n_tables=10, n_mates=16, refresh=10, family='sign-projection')
     """
+
+    works_in_parts = True
 
     def __init__(
         self,

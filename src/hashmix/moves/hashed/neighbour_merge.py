@@ -39,6 +39,8 @@ class NeighbourMerge(HashedMove, Proposal):
     NeighbourMerge(n_bits=32, n_tables=16, refresh=None, family='neighbours')
     """
 
+    works_in_parts = True
+
     def __init__(
         self, n_bits: int = 32, n_tables: int = 16, refresh: int | None = None, family: str | HashFamily = "neighbours"
     ) -> None:

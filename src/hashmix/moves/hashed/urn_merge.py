@@ -46,6 +46,8 @@ class UrnMerge(HashedMove, Proposal):
     UrnMerge(n_bits=12, n_tables=10, refresh=10, family='sign-projection', start='row')
     """
 
+    works_in_parts = True
+
     def __init__(
         self,
         n_bits: int = 10,

@@ -37,6 +37,8 @@ class WithinSplit(Proposal):
     WithinSplit(launch='sequential')
     """
 
+    works_in_parts = True
+
     def __init__(self, launch: str = "sequential") -> None:
         self.launch = check_choice("WithinSplit", "launch", launch, ["sequential", "nearest"])
 

@@ -27,12 +27,14 @@ from hashmix.moves.driver import accept
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.parallel.regions_colours import colour_rows
 from hashmix.moves.parallel.regions_memory import fetch, fetch_address, fetch_row
+from hashmix.moves.parallel.regions_sharing import Regions, share_out
+from hashmix.moves.parallel.seeds import draw_seed
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK, new_tally
-from hashmix.partition.leaders import find_leaders, rank_of
+from hashmix.partition.leaders import rank_of
 from hashmix.partition.members import MOVED, regroup
 from hashmix.partition.state import Arrays, State
 
-__all__ = ["RegionGibbs", "RegionScan", "Regions", "begin_row", "find_regions", "scan_region"]
+__all__ = ["RegionGibbs", "RegionScan", "begin_row", "scan_region"]
 
 #: How often a row whose cluster is among those of its mates is offered any other of its region instead. It is the way back
 #: of a row whose cluster is not among them.
@@ -42,8 +44,6 @@ STRAY = 0.1
 CLUSTERS_PER_REGION = 8
 #: How many rows before its turn a row is fetched from memory.
 _AHEAD = 4
-#: Rows per task while regions are found.
-_BLOCK = 16_384
 # What random numbers are for: addresses of a seed. The colours have others.
 _ROWS = 1
 
@@ -60,93 +60,6 @@ class RegionScan(NamedTuple):
     n_mates: int
     regions: np.ndarray
     ranks: np.ndarray
-
-
-class Regions(NamedTuple):
-    """All rows by region.
-
-    Region r has the rows ``order[begins[r] : begins[r + 1]]``, in ascending order, and the slots
-    ``clusters[firsts[r] : firsts[r + 1]]``, in the order of their leaders' ranks.
-    """
-
-    scan: RegionScan
-    order: np.ndarray
-    begins: np.ndarray
-    clusters: np.ndarray
-    firsts: np.ndarray
-
-
-# ---- finding regions -------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _draw_seed(rng):
-    return (np.uint64(integer(rng, 1 << 32)) << np.uint64(32)) + np.uint64(integer(rng, 1 << 32))
-
-
-@kernel
-def _leader_rows(seed, labels, ranks, rows, begin, end):
-    """Write the row that leads each cluster; every leader is in one block."""
-    labels, ranks, rows = borrowed(labels), borrowed(ranks), borrowed(rows)
-    for i in range(begin, end):
-        if rank_of(seed, i) == ranks[labels[i]]:
-            rows[labels[i]] = i
-
-
-@kernel
-def _count_rows(labels, of_slots, regions, counts, begin, end):
-    labels, of_slots, regions, counts = borrowed(labels), borrowed(of_slots), borrowed(regions), borrowed(counts)
-    for i in range(begin, end):
-        regions[i] = of_slots[labels[i]]
-        counts[regions[i]] += 1
-
-
-@kernel
-def _list_rows(regions, places, order, begin, end):
-    regions, places, order = borrowed(regions), borrowed(places), borrowed(order)
-    for i in range(begin, end):
-        order[places[regions[i]]] = i
-        places[regions[i]] += 1
-
-
-def find_regions(move: RegionGibbs, state: State, seed: np.uint64) -> Regions:
-    """Share all clusters and their rows out to regions.
-
-    Regions depend on the seed, the data and the set of leaders alone; the scan of a region does not change them.
-
-    Examples
-    --------
-    >>> import numpy as np, hashmix as hm
-    >>> from hashmix.moves.parallel.regions import RegionGibbs, find_regions
-    >>> from hashmix.partition.state import State
-    >>> from hashmix.partition.target import Target
-    >>> component, prior = hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
-    >>> state = State(Target.of(np.array([[0.0], [0.1], [9.0]]), component, prior), [0, 0, 1])
-    >>> find_regions(RegionGibbs(), state, np.uint64(1)).order.tolist()
-    [0, 1, 2]
-    """
-    partition, threads, n = state.partition, state.threads, state.n_rows
-    blocks = [(b, begin, min(begin + _BLOCK, n)) for b, begin in enumerate(range(0, n, _BLOCK))]
-    leaders = find_leaders(seed, partition)
-    rows = np.empty(state.capacity, np.int32)
-    threads.map(lambda at: _leader_rows(seed, partition.labels, leaders.ranks, rows, at[1], at[2]), blocks)
-    n_regions = max(1, min(move.n_regions, state.n_clusters // CLUSTERS_PER_REGION))
-    colours = move.colours(state, seed, rows[leaders.order], n_regions)
-    of_slots = np.empty(state.capacity, np.int32)
-    of_slots[leaders.order] = colours
-
-    n_regions = int(colours.max()) + 1
-    regions, counts = np.empty(n, np.int32), np.zeros((len(blocks), n_regions), np.int64)
-    threads.map(lambda at: _count_rows(partition.labels, of_slots, regions, counts[at[0]], at[1], at[2]), blocks)
-    begins = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
-    places = begins[:-1] + np.cumsum(counts, axis=0) - counts
-    order = state.scratch.rows
-    threads.map(lambda at: _list_rows(regions, places[at[0]], order, at[1], at[2]), blocks)
-
-    clusters = leaders.order[np.argsort(colours, kind="stable")]
-    firsts = np.concatenate([[0], np.cumsum(np.bincount(colours, minlength=n_regions))])
-    scan = RegionScan(seed, move.table_arrays(state), move.n_mates or 0, regions, leaders.ranks)
-    return Regions(scan, order, begins, clusters, firsts)
 
 
 # ---- the scan of a region ----------------------------------------------------------------------------------------------------
@@ -336,24 +249,30 @@ class RegionGibbs(HashedMove):
         """Colours 0 … n_colours − 1 of some rows, by where they are; labels must not enter."""
         return colour_rows(state.hashed.rows, self.table_arrays(state), seed, rows, n_colours, state.threads)
 
+    def find_regions(self, state: State, seed: np.uint64) -> tuple[RegionScan, Regions]:
+        """What the scans of all regions read, and the regions. The scans change neither."""
+        n_regions = max(1, min(self.n_regions, state.n_clusters // CLUSTERS_PER_REGION))
+        regions = share_out(state, seed, lambda rows: self.colours(state, seed, rows, n_regions))
+        return RegionScan(seed, self.table_arrays(state), self.n_mates or 0, regions.of_rows, regions.ranks), regions
+
     def run_units(self, rng: Any, state: State, begin: int, end: int, tally: np.ndarray) -> int:
         with one_blas_thread():  # once for all steps of an application
             for _ in range(begin, end):
-                _scan_regions(find_regions(self, state, np.uint64(_draw_seed(rng))), state, tally)
+                _scan_regions(*self.find_regions(state, np.uint64(draw_seed(rng))), state, tally)
         return end
 
     def compile(self, state: State) -> None:
-        regions = find_regions(self, state, np.uint64(_draw_seed(stream(0))))
-        _scan_regions(regions._replace(begins=np.zeros_like(regions.begins)), state, new_tally())
+        scan, regions = self.find_regions(state, np.uint64(0))
+        _scan_regions(scan, regions._replace(begins=np.zeros_like(regions.begins)), state, new_tally())
 
 
-def _scan_regions(regions: Regions, state: State, tally: np.ndarray) -> None:
+def _scan_regions(scan: RegionScan, regions: Regions, state: State, tally: np.ndarray) -> None:
     """Scan all regions, the largest first, and list the members of clusters again."""
     sizes = np.diff(regions.begins)
     left = [(int(r), 0) for r in np.argsort(-sizes, kind="stable")]
     moved = 0
     while left:
-        left, of_round = _scan_in_threads(regions, state, left)
+        left, of_round = _scan_in_threads(scan, regions, state, left)
         tally += of_round
         moved += int(of_round[ACCEPTED])
     if moved:
@@ -361,7 +280,9 @@ def _scan_regions(regions: Regions, state: State, tally: np.ndarray) -> None:
         state.partition.counters[MOVED] += moved
 
 
-def _scan_in_threads(regions: Regions, state: State, tasks: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], np.ndarray]:
+def _scan_in_threads(
+    scan: RegionScan, regions: Regions, state: State, tasks: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], np.ndarray]:
     """Scan regions from where they stopped; return what is left because slots were full, and the tally."""
     state.slots, views = state.slots.for_workers(min(state.threads.n, len(tasks)))
     idle: SimpleQueue = SimpleQueue()
@@ -371,14 +292,13 @@ def _scan_in_threads(regions: Regions, state: State, tasks: list[tuple[int, int]
 
     def work(task: tuple[int, int]) -> tuple[int, np.ndarray]:
         region, begin = task
-        rows = regions.order[regions.begins[region] : regions.begins[region + 1]]
-        clusters = regions.clusters[regions.firsts[region] : regions.firsts[region + 1]]
+        rows, clusters = regions.rows(region), regions.slots(region)
         tally, slots = new_tally(), idle.get()
         try:
-            n_candidates = regions.scan.n_mates or len(clusters)
+            n_candidates = scan.n_mates or len(clusters)
             own = scratch._replace(candidates=np.empty(n_candidates, np.int32), weights=np.empty(n_candidates))
             arrays = Arrays(state.partition, slots, own)
-            return scan_region(stream(0), regions.scan, arrays, target, rows, clusters, begin, tally), tally
+            return scan_region(stream(0), scan, arrays, target, rows, clusters, begin, tally), tally
         finally:
             idle.put(slots)
 

@@ -21,7 +21,7 @@ from hashmix.data.rows import Rows
 from hashmix.hashing.features import column_map
 from hashmix.hashing.tables import TableArrays
 
-__all__ = ["colour_rows"]
+__all__ = ["colour_all_rows", "colour_rows"]
 
 #: How often all rows take the least code of their mates.
 _ROUNDS = 3
@@ -96,23 +96,44 @@ def _most_common(codes, k, found, counts):
     return found[best]
 
 
+@helper
+def _code_of_mates(tables, seed, round, codes, i, asked, found, counts):
+    """The code that most of row i's mates have."""
+    first, size, place, n_mates = _window(tables, seed, _table_of(tables, seed, round), i)
+    for w in range(n_mates):
+        asked[w] = codes[_mate(tables, first, size, place + w)]
+    return _most_common(asked, n_mates, found, counts)
+
+
+@hot_helper
+def _colour_of_code(seed, code, n_colours):
+    return np.int32(address(seed, _NAMES, code) % np.uint64(n_colours))
+
+
 @kernel
 def _agree(tables, seed, codes, chosen, n_colours, colours, begin, end):
     """Colour chosen rows by the code that most of their mates agree on, each mate after having asked its own mates."""
     tables, codes, chosen, colours = borrowed(tables), borrowed(codes), borrowed(chosen), borrowed(colours)
     inner, outer = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.uint32)
     found, counts = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.int64)
-    table, of_mates = _table_of(tables, seed, _ROUNDS + 1), _table_of(tables, seed, _ROUNDS)
+    table = _table_of(tables, seed, _ROUNDS + 1)
     for c in range(begin, end):
         first, size, place, n_mates = _window(tables, seed, table, chosen[c])
         for w in range(n_mates):
             mate = _mate(tables, first, size, place + w)
-            begins, length, start, n_inner = _window(tables, seed, of_mates, mate)
-            for v in range(n_inner):
-                inner[v] = codes[_mate(tables, begins, length, start + v)]
-            outer[w] = _most_common(inner, n_inner, found, counts)
-        code = _most_common(outer, n_mates, found, counts)
-        colours[c] = address(seed, _NAMES, code) % np.uint64(n_colours)
+            outer[w] = _code_of_mates(tables, seed, _ROUNDS, codes, mate, inner, found, counts)
+        colours[c] = _colour_of_code(seed, _most_common(outer, n_mates, found, counts), n_colours)
+
+
+@kernel
+def _agree_on_all(tables, seed, round, old, new, colours, n_colours, begin, end):
+    """Let rows begin … end − 1 take the code that most of their mates have; the last round colours them by it."""
+    tables, old, new, colours = borrowed(tables), borrowed(old), borrowed(new), borrowed(colours)
+    asked, found = np.empty(_WINDOW, np.uint32), np.empty(_WINDOW, np.uint32)
+    counts = np.empty(_WINDOW, np.int64)
+    for i in range(begin, end):
+        new[i] = _code_of_mates(tables, seed, round, old, i, asked, found, counts)
+        colours[i] = _colour_of_code(seed, new[i], n_colours)
 
 
 # ---- dense rows --------------------------------------------------------------------------------------------------------------
@@ -205,6 +226,23 @@ def colour_rows(
         lambda begin, end: _find_nearest(rows.arrays, features, tables, seed, chosen, centres, colours, begin, end),
     )
     return colours
+
+
+def colour_all_rows(rows: Rows, tables: TableArrays, seed: np.uint64, n_colours: int, threads: Threads) -> np.ndarray:
+    """:func:`colour_rows` of all rows, in less time: each row asks its mates once."""
+    n = len(tables.buckets)
+    if not rows.is_sparse:
+        return colour_rows(rows, tables, seed, np.arange(n), n_colours, threads)
+    old, new, colours = _spread(tables, seed, threads), np.empty(n, np.uint32), np.empty(n, np.int32)
+    for round in (_ROUNDS, _ROUNDS + 1):
+        _agree_round(tables, seed, round, old, new, colours, n_colours, threads)
+        old, new = new, old
+    return colours
+
+
+def _agree_round(tables: TableArrays, seed: np.uint64, round: int, *arrays: Any) -> None:
+    *given, threads = arrays
+    _in_blocks(threads, _BLOCK, len(given[0]), lambda begin, end: _agree_on_all(tables, seed, round, *given, begin, end))
 
 
 def _spread(tables: TableArrays, seed: np.uint64, threads: Threads) -> np.ndarray:

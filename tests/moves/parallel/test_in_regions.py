@@ -1,0 +1,213 @@
+"""Moves in regions: by exact transition matrices, by long chains, and in threads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hashmix as hm
+from hashmix.components.counts.word_slots import WordSlots
+from hashmix.core.rng import stream
+from hashmix.core.threads import Threads
+from hashmix.moves.parallel import in_regions as module
+from hashmix.moves.parallel.in_regions import InRegions, run_tasks, share_units
+from hashmix.moves.parallel.regions_sharing import share_out
+from hashmix.moves.tally import ACCEPTED, PROPOSED, SPLITS_ACCEPTED, WORK
+from hashmix.partition.members import MOVED, Bounds
+from hashmix.partition.state import State
+from hashmix.partition.target import Target
+from hashmix.testing import exact_posterior, partitions
+from tests.moves.parallel.test_regions import ROWS, SEEDS, canonical, coins, data_for, largest_z, many_rows
+from tests.shared import DIAGONAL, PRIORS, name
+from tests.truth.test_counts import MULTINOMIAL
+
+HASHED = {"n_bits": 1, "n_tables": 2, "refresh": None}
+MOVES = [
+    hm.moves.UrnMerge(**HASHED),
+    hm.moves.UrnMerge(**HASHED, start="cluster"),
+    hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
+    hm.moves.BucketCut(**HASHED, hops=2),
+    hm.moves.WithinSplit(),
+    hm.moves.WithinSplit(launch="nearest"),
+    hm.moves.Gibbs(n_points=1),
+    hm.moves.HashedGibbs(**HASHED, n_mates=2),
+]
+
+
+class GivenSeed(hm.moves.Move):
+    """One unit in every region, with the ranks and colours of a seed; the choices are those of the generator."""
+
+    def __init__(self, move, seed):
+        self.move, self.seed = move, seed
+
+    def run_units(self, rng, state, begin, end, tally):
+        colours = coins(self.seed, state.n_rows)
+        regions = share_out(state, self.seed, colours.__getitem__)
+        tasks = share_units(state, self.seed, regions, 0)
+        for task in tasks:
+            task.rng, task.units = rng, 1
+        run_tasks(self.move, state, Bounds(self.seed, colours, 0, regions.ranks), tasks)
+        return end
+
+
+def invariance_error(move, seed, X, component, prior):
+    """How far one unit of a move in every region, given a seed, is from leaving the posterior invariant."""
+    P = hm.testing.transition_matrix(GivenSeed(move, seed), X, component, prior)
+    pi = np.array(list(exact_posterior(X, component, prior).values()))
+    return abs(pi @ P - pi).max(), P
+
+
+# ---- given ranks and colours, exact ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("move", MOVES, ids=name)
+@pytest.mark.parametrize("prior", PRIORS, ids=name)
+@pytest.mark.parametrize("component", [DIAGONAL, MULTINOMIAL], ids=name)
+def test_transition_matrices(component, prior, move):
+    X = data_for(component, 4)
+    k = np.array([max(labels) + 1 for labels in partitions(4)])
+    splits = merges = 0.0
+    for seed in SEEDS[:2]:
+        error, P = invariance_error(move, seed, X, component, prior)
+        assert abs(P.sum(axis=1) - 1.0).max() < 1e-12
+        assert error < 1e-12
+        splits += P[k[:, None] < k[None, :]].sum()
+        merges += P[k[:, None] > k[None, :]].sum()
+    assert splits > 0.0
+    assert merges > 0.0
+
+
+@pytest.mark.parametrize("move", [MOVES[0], MOVES[3], MOVES[6]], ids=name)
+def test_transition_matrices_of_five_rows(move):
+    for seed in SEEDS[2:4]:
+        assert invariance_error(move, seed, ROWS, DIAGONAL, PRIORS[1])[0] < 1e-12
+
+
+# ---- with seeds and all: long chains ---------------------------------------------------------------------------------------
+
+
+class TwoColours(InRegions):
+    """A few rows would be one region. Here every row has one of two colours, by a coin of the sweep."""
+
+    def colours(self, state):
+        state.sweep += 1
+        return coins(state.sweep, state.n_rows)
+
+    def _n_colours(self, state):
+        return 2
+
+
+@pytest.mark.parametrize("component", [DIAGONAL, MULTINOMIAL], ids=name)
+@pytest.mark.parametrize("n_steps", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_long_chains(component, n_steps):
+    for prior, move in zip(PRIORS, MOVES[:1] + MOVES[3:5] + MOVES[7:], strict=True):
+        assert largest_z(TwoColours(move), data_for(component, 5), component, prior, n_steps) < 4.0
+
+
+# ---- threads ---------------------------------------------------------------------------------------------------------------
+
+TABLES = {"n_bits": 32, "n_tables": 4, "refresh": None, "family": "neighbours"}
+PROPOSALS = [
+    (hm.moves.UrnMerge(**TABLES), 3000),
+    (hm.moves.NeighbourMerge(n_tables=4), 300),
+    (hm.moves.BucketCut(**TABLES, hops=3), 600),
+    (hm.moves.WithinSplit(), 150),
+    (hm.moves.HashedGibbs(**TABLES), 1),
+]
+
+
+def after_moves(X, component, prior, labels, n_threads):
+    target = Target.of(X, component, prior)
+    state = State(target, labels, threads=Threads(n_threads))
+    tallies = [InRegions(move, n_tables=4, n_regions=9).apply(state, stream(2, m), n) for m, (move, n) in enumerate(PROPOSALS)]
+    state.check(1e-6)
+    return state, np.array(tallies)
+
+
+def rough_labels(truth):
+    """Every cluster cut at random, and every second pair of them together."""
+    rng = np.random.default_rng(2)
+    return canonical((truth // 2 * 4 + np.where(truth % 4 < 2, truth % 2, 0) * 2 + rng.integers(2, size=len(truth))).tolist())
+
+
+@pytest.mark.parametrize("prior", PRIORS[:2], ids=name)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_draws_do_not_depend_on_the_number_of_threads(sparse, prior):
+    X, truth = many_rows(sparse)
+    component = hm.components.DirichletMultinomial(0.05) if sparse else hm.components.DiagonalGaussian(0.0, 0.01, 3.0, 2.0)
+    labels = rough_labels(truth)
+    one, tallies = after_moves(X, component, prior, labels, 1)
+    assert tallies[:, ACCEPTED].sum() > 100
+    assert tallies[:, SPLITS_ACCEPTED].sum() > 5
+    assert (tallies[:, WORK] >= tallies[:, PROPOSED]).all()
+    assert one.partition.counters[MOVED] > 1000
+    for n_threads in (2, 3, 5):
+        other, others_tallies = after_moves(X, component, prior, labels, n_threads)
+        np.testing.assert_array_equal(other.partition.labels, one.partition.labels)
+        np.testing.assert_array_equal(others_tallies, tallies)
+        np.testing.assert_array_equal(other.used, one.used)
+        np.testing.assert_array_equal(other.slots.derived[other.used], one.slots.derived[one.used])
+        np.testing.assert_array_equal(other.partition.pool[:3000], one.partition.pool[:3000])
+
+
+def test_memory_that_runs_out_changes_nothing(monkeypatch):
+    """Clusters are opened beyond the slots a region has, and the ranges of workers are short on purpose."""
+    X, truth = many_rows(sparse=True)
+    component, labels = hm.components.DirichletMultinomial(0.05), rough_labels(truth)
+    expected, _ = after_moves(X, component, PRIORS[0], labels, 1)
+
+    rounds, run, shared_out = [], module._run_in_threads, WordSlots.for_workers
+    monkeypatch.setattr(module, "_run_in_threads", lambda *given: rounds.append(len(given[4])) or run(*given))
+
+    def short(slots, n, proposals=False):
+        slots, views = shared_out(slots, n, proposals)
+        for view in views:
+            view.counters[0] = len(view.entries) - (18 << int(view.counters[1]))
+        return slots, views
+
+    monkeypatch.setattr(WordSlots, "for_workers", short)
+    state, _ = after_moves(X, component, PRIORS[0], labels, 2)
+    assert len(rounds) > 2 * len(PROPOSALS)
+    np.testing.assert_array_equal(state.partition.labels, expected.partition.labels)
+    np.testing.assert_array_equal(state.slots.derived[state.used], expected.slots.derived[expected.used])
+
+
+def test_regions_without_slots_get_more(monkeypatch):
+    X, truth = many_rows(sparse=False)
+    component, deal, found = hm.components.DiagonalGaussian(0.0, 0.01, 3.0, 2.0), module.deal_slots, []
+    for n_threads in (1, 3):
+        deals = []
+        monkeypatch.setattr(module, "deal_slots", lambda *given, deals=deals: deals.append(1) or deal(*given))
+        state = State(Target.of(X, component, PRIORS[0]), canonical((truth // 8).tolist()), threads=Threads(n_threads))
+        InRegions(hm.moves.WithinSplit(launch="nearest"), n_tables=4, n_regions=3).apply(state, stream(3), 500)
+        state.check(1e-6)
+        assert len(deals) > 1
+        assert state.n_clusters > 12
+        found.append(state.partition.labels)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_few_rows_are_one_region():
+    X, truth = many_rows(sparse=False)
+    target = Target.of(X[:300], DIAGONAL_3, PRIORS[0])
+    one, other = (State(target, canonical(truth[:300].tolist())) for _ in range(2))
+    move = hm.moves.UrnMerge(**TABLES)
+    tally = move.apply(one, stream(4), 200)
+    np.testing.assert_array_equal(InRegions(move).apply(other, stream(4), 200), tally)
+    np.testing.assert_array_equal(one.partition.labels, other.partition.labels)
+
+
+DIAGONAL_3 = hm.components.DiagonalGaussian(0.0, 0.01, 3.0, 2.0)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="'move' parameter of InRegions must be a move that works in parts of a partition"):
+        InRegions(hm.moves.SDDS())
+    with pytest.raises(ValueError, match="'n_regions' parameter of InRegions must be an integer ≥ 1"):
+        InRegions(hm.moves.UrnMerge(), n_regions=0)
