@@ -44,7 +44,7 @@ class Move(Declared, ABC):
 
     #: Whether it leaves the posterior invariant; False only for what the paper printed.
     exact: bool = True
-    #: Whether it works in a part of a partition (:mod:`hashmix.partition.parts`), as :class:`hashmix.moves.InRegions` has it do.
+    #: Whether it works in a part of a partition (:mod:`hashmix.partition.parts`), for :class:`hashmix.moves.InRegions`.
     works_in_parts: bool = False
     #: Whether an application of many proposals costs much less than as many applications of one each.
     prepares: bool = False

@@ -41,24 +41,24 @@ MOVES = [
 
 
 class GivenSeed(hm.moves.Move):
-    """One unit in every region, with the ranks and colours of a seed; the choices are those of the generator."""
+    """A unit or more in some regions, with the ranks and colours of a seed; the choices are those of the generator."""
 
-    def __init__(self, move, seed):
-        self.move, self.seed = move, seed
+    def __init__(self, move, seed, which, n_units=1):
+        self.move, self.seed, self.which, self.n_units = move, seed, which, n_units
 
     def run_units(self, rng, state, begin, end, tally):
         colours = coins(self.seed, state.n_rows)
         regions = share_out(state, self.seed, colours.__getitem__)
         tasks = share_units(state, self.seed, regions, 0)
         for task in tasks:
-            task.rng, task.units = rng, 1
+            task.rng, task.units = rng, self.n_units if task.region in self.which else 0
         run_tasks(self.move, state, Bounds(self.seed, colours, 0, regions.ranks), tasks)
         return end
 
 
-def invariance_error(move, seed, X, component, prior):
-    """How far one unit of a move in every region, given a seed, is from leaving the posterior invariant."""
-    P = hm.testing.transition_matrix(GivenSeed(move, seed), X, component, prior)
+def invariance_error(move, seed, X, component, prior, which=(0,), n_units=1):
+    """How far a unit or more of a move in some regions, given a seed, is from leaving the posterior invariant."""
+    P = hm.testing.transition_matrix(GivenSeed(move, seed, which, n_units), X, component, prior)
     pi = np.array(list(exact_posterior(X, component, prior).values()))
     return abs(pi @ P - pi).max(), P
 
@@ -67,14 +67,15 @@ def invariance_error(move, seed, X, component, prior):
 
 
 @pytest.mark.parametrize("move", MOVES, ids=name)
-@pytest.mark.parametrize("prior", PRIORS, ids=name)
-@pytest.mark.parametrize("component", [DIAGONAL, MULTINOMIAL], ids=name)
+@pytest.mark.parametrize(
+    ("component", "prior"), zip([DIAGONAL, DIAGONAL, MULTINOMIAL, MULTINOMIAL], PRIORS, strict=True), ids=name
+)
 def test_transition_matrices(component, prior, move):
     X = data_for(component, 4)
     k = np.array([max(labels) + 1 for labels in partitions(4)])
     splits = merges = 0.0
-    for seed in SEEDS[:2]:
-        error, P = invariance_error(move, seed, X, component, prior)
+    for seed, region in zip(SEEDS[:2], (0, 1), strict=True):
+        error, P = invariance_error(move, seed, X, component, prior, (region,))
         assert abs(P.sum(axis=1) - 1.0).max() < 1e-12
         assert error < 1e-12
         splits += P[k[:, None] < k[None, :]].sum()
@@ -83,10 +84,15 @@ def test_transition_matrices(component, prior, move):
     assert merges > 0.0
 
 
-@pytest.mark.parametrize("move", [MOVES[0], MOVES[3], MOVES[6]], ids=name)
-def test_transition_matrices_of_five_rows(move):
-    for seed in SEEDS[2:4]:
-        assert invariance_error(move, seed, ROWS, DIAGONAL, PRIORS[1])[0] < 1e-12
+@pytest.mark.parametrize("prior", PRIORS[:2], ids=name)
+def test_transition_matrices_of_two_regions_at_once(prior):
+    for move in (MOVES[0], MOVES[6]):
+        assert invariance_error(move, SEEDS[2], ROWS[:4], DIAGONAL, prior, (0, 1))[0] < 1e-12
+    assert invariance_error(MOVES[6], SEEDS[0], ROWS[:4], DIAGONAL, prior, (0,), n_units=2)[0] < 1e-12
+
+
+def test_transition_matrices_of_five_rows():
+    assert invariance_error(MOVES[3], SEEDS[3], ROWS, DIAGONAL, PRIORS[1])[0] < 1e-12
 
 
 # ---- with seeds and all: long chains ---------------------------------------------------------------------------------------
@@ -211,3 +217,59 @@ def test_bad_input():
         InRegions(hm.moves.SDDS())
     with pytest.raises(ValueError, match="'n_regions' parameter of InRegions must be an integer ≥ 1"):
         InRegions(hm.moves.UrnMerge(), n_regions=0)
+
+
+# ---- faults ----------------------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parent.parent.parent.parent
+FAULTS = {
+    "a split is accepted though the new leader has another colour": (
+        "partition/bounds.py",
+        "return bounds.colours[i] == bounds.colour",
+        "return True",
+    ),
+    "a leader leaves to an heir of another colour": ("partition/bounds.py", "if not _may_lead(bounds, heir):", "if i < 0:"),
+    "who leads is not kept up to date": (
+        "partition/bounds.py",
+        "ranks[slot] = rank if opens else min(rank, ranks[slot])",
+        "ranks[slot] = rank if opens else ranks[slot]",
+    ),
+    "a region is taken from labels": (
+        "moves/parallel/regions_sharing.py",
+        "if rank_of(seed, i) == ranks[labels[i]]:",
+        "if True:",
+    ),
+    "a worker reads another's labels": (
+        "moves/parallel/in_regions.py",
+        "worker.labels = np.full(state.n_rows, -1, np.int32)",
+        "worker.labels = labels.copy()",
+    ),
+    "clusters of other regions are forgotten": ("moves/parallel/in_regions.py", "log_v[task.others :]", "log_v[0:]"),
+    "anchors count the rows of all regions": (
+        "moves/anchored.py",
+        "n, k = n_rows(arrays.partition), n_clusters(arrays.partition)",
+        "n, k = len(arrays.partition.labels), n_clusters(arrays.partition)",
+    ),
+    "nothing": ("moves/driver.py", "import math", "import math"),
+}
+CHECK = """
+from tests.moves.parallel.test_in_regions import *
+given = ROWS[:4], DIAGONAL, PRIORS[1]
+errors = [invariance_error(MOVES[m], SEEDS[s], *given, (r,))[0] for m in (0, 3, 4, 7) for s, r in ((0, 0), (1, 1))]
+print(max(errors + [invariance_error(MOVES[6], SEEDS[0], *given, (0,), 2)[0]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_caught(fault, tmp_path):
+    file, right, wrong = FAULTS[fault]
+    package = tmp_path / "hashmix"
+    shutil.copytree(Path(hm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = (package / file).read_text()
+    assert source.count(right) == 1
+    (package / file).write_text(source.replace(right, wrong))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HASHMIX_CACHE": "0"}
+    ran = subprocess.run([sys.executable, "-c", CHECK], env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    error = float(ran.stdout)
+    assert (error < 1e-12) if fault == "nothing" else (error > 1e-6), error

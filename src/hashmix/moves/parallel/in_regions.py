@@ -66,8 +66,8 @@ class InRegions(HashedMove):
     """A move in all regions of clusters at once, on all cores of a chain.
 
     Regions are drawn by where rows are, afresh for every sweep and application, so that clusters with similar rows mostly
-    share one. Proposals are shared out by the regions' rows. With a prior under which the number of clusters is more than a factor for
-    each (Pitman–Yor, mixtures of finite mixtures), regions take turns. Draws do not depend on the number of threads.
+    share one. Proposals are shared out by the regions' rows. If the ratio of the prior depends on the number of all clusters
+    (Pitman–Yor, mixtures of finite mixtures), regions take turns. Draws do not depend on the number of threads.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ class InRegions(HashedMove):
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
         if not isinstance(move, (Proposal, Update)) or not move.works_in_parts:
-            raise bad_parameter(type(self).__name__, "move", "a move that works in parts of a partition, as UrnMerge does", move)
+            allowed = "a move that works in parts of a partition, as UrnMerge does"
+            raise bad_parameter(type(self).__name__, "move", allowed, move)
         self.move = move
         self.n_regions = check_integer(type(self).__name__, "n_regions", n_regions, low=1)
 
@@ -136,9 +137,7 @@ class InRegions(HashedMove):
         tables, n_colours, hashed = self.table_arrays(state), self._n_colours(state), state.hashed
         seed = stream(hashed.key, state.sweep, _COLOURS).state[0]
         name = InRegions, repr(self.family), self.n_bits, self.n_tables, self.refresh, n_colours
-        return hashed.of_sweep(
-            name, state.sweep, lambda: colour_all_rows(hashed.rows, tables, seed, n_colours, state.threads)
-        )
+        return hashed.of_sweep(name, state.sweep, lambda: colour_all_rows(hashed.rows, tables, seed, n_colours, state.threads))
 
     def _n_colours(self, state: State) -> int:
         return max(1, min(self.n_regions, state.n_rows // _ROWS_PER_REGION))
@@ -220,7 +219,7 @@ def _deal(state: State, bounds: Bounds, tasks: list[Task]) -> Bounds:
 
 @dataclass
 class _Worker:
-    """Memory of one thread: labels of the part at hand (−1 of all other rows), and buffers. It is first touched by the thread."""
+    """Memory of one thread: labels of the part at hand, −1 of all other rows, and buffers. The thread touches it first."""
 
     labels: np.ndarray
     scratch: Scratch
