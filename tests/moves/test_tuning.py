@@ -40,6 +40,26 @@ def test_work_ends_when_it_is_done_whatever_was_expected(each):
     assert move.calls < 40
 
 
+class Prepared(Counting):
+    """Every call prepares for all of its applications."""
+
+    prepares = True
+
+
+@pytest.mark.parametrize(("kind", "fewest", "most"), [(Counting, 6, 40), (Prepared, 2, 5)])
+def test_what_is_prepared_together_is_applied_in_few_parts(kind, fewest, most):
+    n = 20_000
+    state = make_state(np.zeros((n, 1)), hm.components.DiagonalGaussian(0, 1, 2, 1), hm.priors.Flat(), np.zeros(n, int))
+    move = kind(30)
+    tuner = Tuner([(move, Work(0.5))], state)
+    tuner.warm_up(0, state, stream(0), lambda: False)
+    assert tuner.times(0, 0, 0) == pytest.approx(0.5 * n / 30, rel=0.06)  # what it was worth, not what was expected
+    move.calls = 0
+    tally = tuner.warm_up(0, state, stream(1), lambda: False)
+    assert 0.5 * n <= tally[WORK] <= 0.5 * n * 1.06
+    assert fewest <= move.calls <= most
+
+
 def test_merges_of_texts_get_their_share_of_the_work_and_no_more():
     """Clusters with thousands of words: a union looks up as many words as hundreds of rows have."""
     rng = np.random.default_rng(0)

@@ -70,10 +70,10 @@ def deal_slots(state: State, parts: Sequence[Partition]) -> list[Partition]:
 
 def _with_slots(part: Partition, whole: Partition, n: int) -> Partition:
     k, n_free, left = part.counters[N_CLUSTERS], part.counters[N_FREE], whole.counters[N_FREE]
-    active = np.empty(k + n_free + n, np.int32)
+    active, free = np.empty((2, k + n_free + n), np.int32)
     active[:k] = part.active[:k]
     # New slots go below the old ones, which stay the next to be opened.
-    free = np.concatenate([whole.free[left - n : left], part.free[:n_free]])
+    free[:n], free[n : n + n_free] = whole.free[left - n : left], part.free[:n_free]
     whole.counters[N_FREE] -= n
     part.counters[N_FREE] += n
     return part._replace(
