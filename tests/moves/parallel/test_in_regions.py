@@ -67,9 +67,7 @@ def invariance_error(move, seed, X, component, prior, which=(0,), n_units=1):
 
 
 @pytest.mark.parametrize("move", MOVES, ids=name)
-@pytest.mark.parametrize(
-    ("component", "prior"), list(zip([DIAGONAL] * 2 + [MULTINOMIAL] * 2, PRIORS, strict=True)), ids=name
-)
+@pytest.mark.parametrize(("component", "prior"), list(zip([DIAGONAL] * 2 + [MULTINOMIAL] * 2, PRIORS, strict=True)), ids=name)
 def test_transition_matrices(component, prior, move):
     X = data_for(component, 4)
     k = np.array([max(labels) + 1 for labels in partitions(4)])
@@ -238,11 +236,6 @@ FAULTS = {
         "moves/parallel/regions_sharing.py",
         "if rank_of(seed, i) == ranks[labels[i]]:",
         "if True:",
-    ),
-    "a worker reads another's labels": (
-        "moves/parallel/in_regions.py",
-        "worker.labels = np.full(state.n_rows, -1, np.int32)",
-        "worker.labels = labels.copy()",
     ),
     "clusters of other regions are forgotten": ("moves/parallel/in_regions.py", "log_v[task.others :]", "log_v[0:]"),
     "anchors count the rows of all regions": (
