@@ -11,33 +11,42 @@ from hashmix.posterior.tree import compare_levels, cut_linkage, join_clusters
 
 
 def brute_force(positions, sizes):
-    """Every step looks at all pairs; returns the groups of every level and the heights."""
+    """Every step looks at all pairs; returns the groups of every level, the heights, and the number of small clusters."""
     groups = [[c] for c in range(len(sizes))]
     heights = []
+    least_size, n_small = 0.25 * sizes.mean(), 0
     levels = {len(groups): [list(group) for group in groups]}
+
+    def distance(a, b):
+        mean_a, mean_b = (np.average(positions[g], axis=0, weights=sizes[g]) for g in (a, b))
+        return np.linalg.norm(mean_a - mean_b)
 
     def height(a, b):
         n_a, n_b = sizes[a].sum(), sizes[b].sum()
-        mean_a, mean_b = (np.average(positions[g], axis=0, weights=sizes[g]) for g in (a, b))
-        return n_a * n_b / (n_a + n_b) * np.linalg.norm(mean_a - mean_b)
+        return n_a * n_b / (n_a + n_b) * distance(a, b)
 
     while len(groups) > 1:
-        pairs = [(height(a, b), i, j) for i, a in enumerate(groups) for j, b in enumerate(groups) if i < j]
-        least, i, j = min(pairs)
-        heights.append(least)
+        smallest = min(range(len(groups)), key=lambda i: sizes[groups[i]].sum())
+        if sizes[groups[smallest]].sum() < least_size:
+            n_small += 1
+            _, i, j = min((distance(groups[smallest], b), smallest, j) for j, b in enumerate(groups) if j != smallest)
+        else:
+            _, i, j = min((height(a, b), i, j) for i, a in enumerate(groups) for j, b in enumerate(groups) if i < j)
+        heights.append(height(groups[i], groups[j]))
         groups = [group for k, group in enumerate(groups) if k not in (i, j)] + [groups[i] + groups[j]]
         levels[len(groups)] = [list(group) for group in groups]
-    return levels, np.array(heights)
+    return levels, np.array(heights), n_small
 
 
 @pytest.mark.parametrize("number", range(8))
 def test_against_brute_force(number):
     rng = np.random.default_rng(number)
     k = int(rng.integers(2, 25))
-    positions, sizes = rng.normal(size=(k, 3)), rng.integers(1, 200, k)
+    positions, sizes = rng.normal(size=(k, 3)), np.append(rng.choice(1000, k - 1, replace=False) + 1, 1500)
     linkage = join_clusters(positions, sizes)
     assert is_valid_linkage(linkage)
-    levels, heights = brute_force(positions, sizes)
+    levels, heights, n_small = brute_force(positions, sizes)
+    heights[:n_small] = np.minimum(heights[:n_small], heights[n_small:].min(initial=np.inf))
     np.testing.assert_allclose(linkage[:, 2], np.maximum.accumulate(heights), rtol=1e-9)
     for level, groups in levels.items():
         expected = np.empty(k, int)
@@ -45,6 +54,16 @@ def test_against_brute_force(number):
             expected[group] = number
         assert adjusted_rand_score(cut_linkage(linkage, level), expected) == 1.0
         assert cut_linkage(linkage, level).max() + 1 == level
+
+
+def test_a_few_rows_far_away_keep_no_level_for_themselves():
+    positions = np.array([[0.0], [3.0], [100.0], [-500.0]])
+    sizes = np.array([200, 200, 2, 1])
+    linkage = join_clusters(positions, sizes)
+    assert cut_linkage(linkage, 2).tolist() == [0, 1, 1, 0]
+    assert (linkage[:2, 2] <= linkage[2, 2]).all()
+    # As many rows as others have make a cluster, however few that is.
+    assert cut_linkage(join_clusters(positions, np.array([2, 2, 2, 1])), 2).tolist() == [0, 0, 0, 1]
 
 
 def test_groups_are_numbered_by_first_appearance():

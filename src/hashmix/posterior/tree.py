@@ -1,9 +1,10 @@
 """A tree over the clusters of an estimate: which clusters belong together, at every level from all of them to one.
 
-The two clusters that are joined next have the least n_a n_b/(n_a + n_b) · d: Ward's criterion with distances instead of their
-squares, so that a few rows far away do not keep a level for themselves. d is the distance between clusters in coordinates of
-the component (:meth:`hashmix.components.Component.positions`): for Gaussians, in units of the spread within clusters. Only
-sizes and positions are needed, no rows.
+Clusters with fewer rows than a quarter of the average are joined first, the smallest first, each with the cluster nearest to
+it. Otherwise a few unusual rows would keep a level for themselves. Then the two clusters with the least
+n_a n_b/(n_a + n_b) · d are joined, until one is left: Ward's criterion with distances instead of their squares. d is the
+distance between clusters in coordinates of the component (:meth:`hashmix.components.Component.positions`): for Gaussians, in
+units of the spread within clusters. Only sizes and positions are needed, no rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ __all__ = ["Levels", "compare_levels", "cut_linkage", "join_clusters"]
 
 #: Up to this many clusters, all levels are compared; beyond, so many more, in geometric steps.
 _ALL_LEVELS, _MORE_LEVELS = 60, 60
+#: A cluster is small if it has less than this share of the average number of rows.
+_SMALL = 0.25
 #: A level is reproducible if its agreement is within this of the best, and not at all if it is below the least.
 _TOLERANCE, _LEAST_AGREEMENT = 0.05, 0.25
 
@@ -27,12 +30,17 @@ _TOLERANCE, _LEAST_AGREEMENT = 0.05, 0.25
 
 
 @helper
-def _height(positions, sizes, a, b):
+def _distance(positions, a, b):
     total = 0.0
     for j in range(positions.shape[1]):
         offset = positions[a, j] - positions[b, j]
         total += offset * offset
-    return sizes[a] * sizes[b] / (sizes[a] + sizes[b]) * math.sqrt(total)
+    return math.sqrt(total)
+
+
+@helper
+def _height(positions, sizes, a, b):
+    return sizes[a] * sizes[b] / (sizes[a] + sizes[b]) * _distance(positions, a, b)
 
 
 @helper
@@ -46,27 +54,60 @@ def _find_nearest(positions, sizes, alive, a, nearest, least):
                 least[a], nearest[a] = height, b
 
 
+@helper
+def _unite(positions, sizes, alive, a, b):
+    """Let b be the union of a and b."""
+    share = sizes[a] / (sizes[a] + sizes[b])
+    for j in range(positions.shape[1]):
+        positions[b, j] += share * (positions[a, j] - positions[b, j])
+    sizes[b] += sizes[a]
+    alive[a] = False
+
+
+@helper
+def _join_small(positions, sizes, alive, joined, heights, least_size):
+    """Join clusters of fewer rows with the nearest, the smallest first; return the number of steps."""
+    k = len(sizes)
+    for step in range(k - 1):
+        a = -1
+        for c in range(k):
+            if alive[c] and (a < 0 or sizes[c] < sizes[a]):
+                a = c
+        if sizes[a] >= least_size:
+            return step
+        b, nearest = -1, math.inf
+        for c in range(k):
+            if alive[c] and c != a:
+                distance = _distance(positions, a, c)
+                if distance < nearest:
+                    b, nearest = c, distance
+        joined[step, 0], joined[step, 1], heights[step] = a, b, _height(positions, sizes, a, b)
+        _unite(positions, sizes, alive, a, b)
+    return k - 1
+
+
 @kernel
-def _join(positions, sizes, joined, heights):
-    """Join clusters until one is left. Positions and sizes are overwritten: a union takes the place of its second part."""
+def _join(positions, sizes, joined, heights, least_size):
+    """Join clusters until one is left, and return the number of steps in which small ones were joined.
+
+    Positions and sizes are overwritten: a union takes the place of its second part.
+    """
     positions, sizes, joined, heights = borrowed(positions), borrowed(sizes), borrowed(joined), borrowed(heights)
     k = len(sizes)
     alive = np.ones(k, np.bool_)
+    n_small = _join_small(positions, sizes, alive, joined, heights, least_size)
     nearest, least = np.empty(k, np.int64), np.empty(k)
     for a in range(k):
-        _find_nearest(positions, sizes, alive, a, nearest, least)
-    for step in range(k - 1):
-        a = 0
+        if alive[a]:
+            _find_nearest(positions, sizes, alive, a, nearest, least)
+    for step in range(n_small, k - 1):
+        a = -1
         for c in range(k):
-            if alive[c] and (not alive[a] or least[c] < least[a]):
+            if alive[c] and (a < 0 or least[c] < least[a]):
                 a = c
         b = nearest[a]
         joined[step, 0], joined[step, 1], heights[step] = a, b, least[a]
-        share = sizes[a] / (sizes[a] + sizes[b])
-        for j in range(positions.shape[1]):
-            positions[b, j] += share * (positions[a, j] - positions[b, j])
-        sizes[b] += sizes[a]
-        alive[a] = False
+        _unite(positions, sizes, alive, a, b)
         for c in range(b):
             if not alive[c]:
                 continue
@@ -77,10 +118,11 @@ def _join(positions, sizes, joined, heights):
                 if height < least[c]:
                     least[c], nearest[c] = height, b
         _find_nearest(positions, sizes, alive, b, nearest, least)
+    return n_small
 
 
 def join_clusters(positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Join the two clusters that are cheapest to join until one is left.
+    """Join small clusters with their nearest, then the two that are cheapest to join, until one is left.
 
     Parameters
     ----------
@@ -91,7 +133,8 @@ def join_clusters(positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     Returns
     -------
     array of shape (n_clusters - 1, 4)
-        A linkage matrix as SciPy has it. Heights never decrease.
+        A linkage matrix as SciPy has it. Heights never decrease; those of small clusters are at most that of the first join
+        of two others.
 
     Examples
     --------
@@ -103,7 +146,9 @@ def join_clusters(positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """
     k = len(sizes)
     joined, heights = np.empty((k - 1, 2), np.int64), np.empty(k - 1)
-    _join(np.array(positions, np.float64), np.array(sizes, np.float64), joined, heights)
+    sizes = np.array(sizes, np.float64)
+    n_small = _join(np.array(positions, np.float64), sizes, joined, heights, _SMALL * sizes.mean())
+    heights[:n_small] = np.minimum(heights[:n_small], heights[n_small:].min(initial=np.inf))
     out = np.empty((k - 1, 4))
     number, leaves = np.arange(k), np.ones(k)
     for step, (a, b) in enumerate(joined.tolist()):
