@@ -1,9 +1,11 @@
 """Real sets with known classes: labels, cuts and reproducible levels against peers that are told the number of classes, or not.
 
-Run: ``python benchmarks/resolutions.py --data FOLDER [--half tuned|kept|whole] [--jobs 8] [NAME …]``. The folder holds one
-``NAME.npz`` per set, with ``X`` and ``y``; iris, wine, breast_cancer and digits come with scikit-learn. At most 8,000 rows of a
-set are used, drawn with a fixed seed; with ``--half whole``, all rows of two large sets, with k-means as the only peer. Peers
-see standardised columns. Sets are run in ``--jobs`` processes. Results go to ``benchmarks/results/resolutions_*.json``.
+Run: ``python benchmarks/resolutions.py --data FOLDER [--half tuned|kept|whole] [--jobs 8] [--methods ours] [NAME …]``. The
+folder holds one ``NAME.npz`` per set, with ``X`` and ``y``; iris, wine, breast_cancer and digits come with scikit-learn. At
+most 8,000 rows of a set are used, drawn with a fixed seed; with ``--half whole``, all rows of two large sets, with k-means as
+the only peer. Peers see standardised columns. Sets are run in ``--jobs`` processes. Results go to
+``benchmarks/results/resolutions_*.json``; ``--methods ours`` takes the peers' figures from there, as far as there are any. With
+names, only these sets are run and nothing is written.
 """
 
 from __future__ import annotations
@@ -28,8 +30,11 @@ import hashmix as hm
 TUNED = ["iris", "breast_cancer", "digits", "satellite", "shuttle", "s1", "s3", "a1", "a3", "birch1", "unbalance"]
 KEPT = ["wine", "pendigits", "letter", "mnist_pca50", "s2", "s4", "a2", "birch2", "d31", "barcode_flow", "multicenter_cytof"]
 WHOLE = ["mnist_pca50", "multicenter_cytof"]
+#: Of both halves: means over these are also printed once both were run.
+NINE = ["iris", "wine", "breast_cancer", "digits", "pendigits", "satellite", "letter", "shuttle", "mnist_pca50"]
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 MOST_ROWS = 8000
+RESULTS = Path(__file__).parent / "results"
 #: Numbers of components that BIC chooses from.
 BIC_FROM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 60)
 
@@ -98,35 +103,69 @@ def ours(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def one_set(name: str, folder: str, whole: bool) -> dict:
-    """All results of a set."""
+def one_set(name: str, folder: str, whole: bool, earlier: dict[str, float] | None) -> dict:
+    """All results of a set. Peers are run unless their earlier figures are given."""
     warnings.simplefilter("ignore")
     X, y = load(name, folder, 10**9 if whole else MOST_ROWS)
     if whole:
         ours(X[:2000], y[:2000])  # compiles what is needed
-    result = ours(X, y) | ({"k-means told K": k_means(X, y)} if whole else peers(X, y))
+    result = ours(X, y)
+    if earlier is None:
+        earlier = {"k-means told K": k_means(X, y)} if whole else peers(X, y)
+    result |= earlier
     print(name, X.shape, {key: round(v, 3) if isinstance(v, float) else v for key, v in result.items()}, flush=True)
     return result
+
+
+def known(half: str) -> dict[str, dict]:
+    """Results of an earlier run, by set."""
+    path = RESULTS / f"resolutions_{half}.json"
+    return json.loads(path.read_text(encoding="utf-8"))["sets"] if path.exists() else {}
+
+
+def peers_known(half: str) -> dict[str, dict[str, float]]:
+    """The peers' figures of an earlier run, by set."""
+    ours_too = ("hashmix", "K", "component", "seconds")
+    return {
+        name: {key: value for key, value in result.items() if not key.startswith(ours_too)}
+        for name, result in known(half).items()
+    }
+
+
+def means_of(results: dict[str, dict]) -> dict[str, float]:
+    """Means of the indices, and the median ratio of the reproducible number of clusters to that of classes."""
+    of_first, *others = results.values()
+    indices = [key for key, value in of_first.items() if isinstance(value, float) and "seconds" not in key]
+    indices = [key for key in indices if all(key in result for result in others)]
+    means = {key: round(float(np.mean([result[key] for result in results.values()])), 3) for key in indices}
+    ratios = [result["K reproducible"] / result["K"] for result in results.values()]
+    return means | {"median K reproducible / K": round(float(np.median(ratios)), 2)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True)
     parser.add_argument("--half", choices=["tuned", "kept", "whole"], default="tuned")
+    parser.add_argument("--methods", choices=["all", "ours"], default="all")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    names = options.names or {"tuned": TUNED, "kept": KEPT, "whole": WHOLE}[options.half]
-    found = Parallel(options.jobs)(delayed(one_set)(name, options.data, options.half == "whole") for name in names)
+    half = options.half
+    names = options.names or {"tuned": TUNED, "kept": KEPT, "whole": WHOLE}[half]
+    earlier = peers_known(half) if options.methods == "ours" else None
+    found = Parallel(options.jobs)(
+        delayed(one_set)(name, options.data, half == "whole", None if earlier is None else earlier.get(name, {}))
+        for name in names
+    )
     results = dict(zip(names, found, strict=True))
-    numbers = [key for key, value in results[names[0]].items() if isinstance(value, float) and "seconds" not in key]
-    means = {key: round(float(np.mean([result[key] for result in results.values()])), 3) for key in numbers}
-    ratios = [result["K reproducible"] / result["K"] for result in results.values()]
-    means["median K reproducible / K"] = round(float(np.median(ratios)), 2)
+    means = means_of(results)
     print("means", means)
     if not options.names:
-        path = Path(__file__).parent / "results" / f"resolutions_{options.half}.json"
+        path = RESULTS / f"resolutions_{half}.json"
         path.write_text(json.dumps({"means": means, "sets": results}, indent=1) + "\n", encoding="utf-8")
+    both = known("tuned") | known("kept")
+    if half != "whole" and not options.names and all(name in both for name in NINE):
+        print("means of the nine", means_of({name: both[name] for name in NINE}))
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def _coarser(labels: np.ndarray, tree: Any, levels: Any) -> str:
     text = "<h2>Fewer clusters</h2>"
     if levels is not None:
         found = "1 cluster" if levels.reproducible == 1 else f"{levels.reproducible} clusters"
-        text += f"<p>How many clusters would another sample show? Two halves of the rows agree best down to {found}.</p>"
+        text += f"<p>How many clusters would another sample show? Two halves of the rows agree on up to {found}.</p>"
     return text + '<div class="figures">' + "".join(drawn) + "</div>"
 
 
