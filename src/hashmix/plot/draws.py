@@ -15,6 +15,8 @@ __all__ = ["moves", "n_clusters", "trace"]
 
 #: Draws of a chain below which each has a marker, and above which its line is stored as pixels.
 _FEW, _MANY = 3, 5000
+#: The least height of the axis of the number of clusters.
+_LEAST = 2.4
 
 
 def trace(posterior: Posterior, axes: Any = None) -> Any:
@@ -40,6 +42,9 @@ def trace(posterior: Posterior, axes: Any = None) -> Any:
         axis.set_ylabel(name)
         plain(axis)
     axes[0].yaxis.get_major_locator().set_params(integer=True)
+    low, high = axes[0].get_ylim()
+    if high - low < _LEAST:  # less has no two whole numbers to write
+        axes[0].set_ylim((low + high - _LEAST) / 2.0, (low + high + _LEAST) / 2.0)
     axes[-1].set_xlabel("draw")
     if posterior.n_chains > 1:
         axes[0].legend(frameon=False, ncols=min(posterior.n_chains, 6), fontsize="small")
@@ -85,5 +90,6 @@ def moves(posterior: Posterior, ax: Any = None) -> Any:
     for y, (total, share) in enumerate(zip(totals, shares, strict=True)):
         text = f"{share:.2%} of {total['proposed']:,.0f}, {total['seconds']:.2g} s"
         ax.annotate(text, (max(share, least), y), xytext=(4, 0), textcoords="offset points", va="center", fontsize="small")
-    ax.set_xticks([tick for tick in 10.0 ** np.arange(-8, 1) if tick >= least])
+    ticks = [tick for tick in 10.0 ** np.arange(-8, 1) if tick >= least]
+    ax.set_xticks(ticks, [f"{100.0 * tick:g} %" for tick in ticks])
     return plain(ax)

@@ -87,7 +87,7 @@ def _histogram(ax: Any, values: np.ndarray, labels: np.ndarray, name: str) -> An
     for c in found[np.argsort(-sizes, kind="stable")[:_NAMED]]:
         x = float(np.median(values[labels == c]))
         top = tops[min(int(np.searchsorted(edges, x, "right")) - 1, len(tops) - 1)]
-        _write_number(ax, c, (x, top), "bottom")
+        _write_number(ax, c, (x, top), "bottom", "medium" if len(found) <= 12 else "small")
     ax.margins(y=0.12)
     ax.set_xlabel(name, parse_math=False)
     ax.set_ylabel("rows")
@@ -111,15 +111,15 @@ def _write_numbers(ax: Any, points: np.ndarray, labels: np.ndarray) -> None:
         nearest = np.linalg.norm(places[:, None] - taken, axis=2).min(axis=1, initial=np.inf)
         best = 0 if nearest[0] >= _APART else int(nearest.argmax())
         taken = np.concatenate([taken, places[[best]]])
-        _write_number(ax, c, places[best] * extent, "center")
+        _write_number(ax, c, places[best] * extent, "center", "medium" if len(found) <= 12 else "small")
 
 
-def _write_number(ax: Any, number: Any, place: Any, vertical: str) -> None:
+def _write_number(ax: Any, number: Any, place: Any, vertical: str, size: str) -> None:
     """The number of a cluster, readable on any colour."""
     from matplotlib.patheffects import withStroke
 
-    halo = [withStroke(linewidth=2.5, foreground=ax.get_facecolor())]
-    ax.annotate(str(number), place, ha="center", va=vertical, fontsize="small", weight="bold", path_effects=halo)
+    halo = [withStroke(linewidth=3, foreground=ax.get_facecolor())]
+    ax.annotate(str(number), place, ha="center", va=vertical, fontsize=size, weight="bold", path_effects=halo)
 
 
 class ClusterDisplay:

@@ -13,10 +13,14 @@ from hashmix.posterior.partitions import Partitions, check_level
 from hashmix.posterior.scalars import scalars
 from hashmix.posterior.summaries import move_frame, summary_frame
 from hashmix.posterior.verdict import grade, verdict
+from hashmix.report.notebook import notebook_html
 from hashmix.report.numbers import shown_rhat
 from hashmix.report.posterior_page import write_report
 
 __all__ = ["Posterior"]
+
+#: Labels of all draws up to which a notebook shows the verdict at once.
+_QUICK = 10_000_000
 
 
 class Posterior(Partitions):
@@ -193,6 +197,10 @@ class Posterior(Partitions):
         checked = self._partition_or_estimate("report", labels)
         shown = checked if labels is None else np.asarray(labels)
         write_report(self, path, X, feature_names, shown, title, grade(self), (tree, levels))
+
+    def _repr_html_(self) -> str:
+        quick = "rhat" in self._known or self.n_clusters.size * self.n_samples <= _QUICK
+        return notebook_html(self, grade(self) if quick else None)
 
     def __repr__(self) -> str:
         probabilities = self.n_clusters_probabilities()

@@ -10,7 +10,7 @@ import numpy as np
 from hashmix.core.wording import counted
 from hashmix.data.table import Table
 from hashmix.plot.style import colour_of
-from hashmix.report.numbers import shown_number, shown_percent, shown_range
+from hashmix.report.numbers import shown_number, shown_percent, shown_with_interval
 from hashmix.report.page import folded, scrolling_table
 from hashmix.report.telling import divergences, mean_and_sd
 
@@ -48,9 +48,10 @@ def clusters_section(frame: Any, table: Table) -> str:
     sizes = frame["size"].to_numpy()
     order = np.argsort(-sizes, kind="stable")
     lines = [_line(frame.iloc[c], frame.index[c], sizes.sum(), usual, categories) for c in order[: _FIRST + _MORE]]
-    parts = [_table(lines[:_FIRST])]
+    title = "Typical of it" if usual or categories or "top_words" in frame else "In the draws"
+    parts = [_table(lines[:_FIRST], title)]
     if lines[_FIRST:]:
-        parts.append(folded(f"{counted(len(lines) - _FIRST, 'smaller cluster')}", _table(lines[_FIRST:])))
+        parts.append(folded(f"{counted(len(lines) - _FIRST, 'smaller cluster')}", _table(lines[_FIRST:], title)))
     if len(sizes) > _FIRST + _MORE:
         parts.append(f'<p class="faint">The {_FIRST + _MORE:,} largest of {len(sizes):,} clusters.</p>')
     if usual or categories:
@@ -58,8 +59,8 @@ def clusters_section(frame: Any, table: Table) -> str:
     return "".join(parts)
 
 
-def _table(lines: list[str]) -> str:
-    header = '<th>Cluster</th><th class="rows">Rows</th><th class="text">Typical of it</th>'
+def _table(lines: list[str], title: str) -> str:
+    header = '<th>Cluster</th><th class="rows">Rows</th><th class="text">' + f"{title}</th>"
     return f'<table class="clusters"><thead><tr>{header}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
 
 
@@ -68,7 +69,7 @@ def _line(line: Any, number: int, n_rows: int, usual: dict[str, tuple[float, flo
     size = int(line["size"])
     cells = f'<td>{_key(number)}</td><td>{size:,}<br><span class="faint">{shown_percent(size / n_rows)}&nbsp;%</span></td>'
     low, high = line["size_low"], line["size_high"]
-    sure = f"On average, {shown_percent(line['agreement'])}&nbsp;% of its rows are those of its match in another draw."
+    sure = f"It has {shown_percent(line['agreement'])}&nbsp;% of its rows in common with its match in an average draw."
     if np.isfinite(low):
         rows = f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
         sure = f"{rows} rows in 90&nbsp;% of the draws. {sure}"
@@ -81,7 +82,7 @@ def _line(line: Any, number: int, n_rows: int, usual: dict[str, tuple[float, flo
         said = " ".join(f'<span class="said">{text}</span>' for text in each)
         more = _columns(line, names, usual)
     sure = f'<p class="faint">{sure}</p>'
-    said = f"{said}{folded('more', sure + more)}" if said else sure
+    said = f"<details><summary>{said}</summary>{sure}{more}</details>" if said else sure
     return f'<tr>{cells}<td class="text">{said}</td></tr>'
 
 
@@ -96,11 +97,19 @@ def _text(text: str) -> str:
 
 
 def _number(line: Any, name: str, usual: float) -> str:
-    mean = line[f"{name}_mean"]
-    if np.isnan(mean):
+    if np.isnan(line[f"{name}_mean"]):
         return f"{_text(name)} blank"
-    interval = shown_range(line[f"{name}_mean_low"], line[f"{name}_mean_high"])
-    return f'{_text(name)} <b>{shown_number(mean)}</b> <span class="faint">({interval}; all rows {shown_number(usual)})</span>'
+    mean, interval = _mean(line, name)
+    return f'{_text(name)} <b>{mean}</b> <span class="faint">({interval}; all rows {_rounded(usual)})</span>'
+
+
+def _rounded(value: float) -> str:
+    return shown_number(float(f"{value:.3g}"))
+
+
+def _mean(line: Any, name: str) -> tuple[str, str]:
+    """The mean of a column and its interval."""
+    return shown_with_interval(*(line[f"{name}_mean{end}"] for end in ("", "_low", "_high")))
 
 
 def _category(line: Any, name: str) -> str:
@@ -120,7 +129,7 @@ def _share(line: Any, name: str) -> str:
 
 
 def _percents(line: Any, name: str) -> str:
-    return " – ".join(shown_percent(line[f"{name}_share_{end}"]) for end in ("low", "high"))
+    return " to ".join(shown_percent(line[f"{name}_share_{end}"]) for end in ("low", "high"))
 
 
 def _lift(lift: float) -> str:
@@ -133,9 +142,7 @@ def _columns(line: Any, names: list[str], usual: dict[str, tuple[float, float]])
     rows = []
     for name in names:
         if name in usual:
-            interval = shown_range(line[f"{name}_mean_low"], line[f"{name}_mean_high"])
-            cells = [shown_number(line[f"{name}_mean"]), interval, shown_number(line[f"{name}_sd"])]
-            cells.append(shown_number(usual[name][0]))
+            cells = [*_mean(line, name), _rounded(line[f"{name}_sd"]), _rounded(usual[name][0])]
         elif line[f"{name}_typical"] is None:
             cells = ["–"] * 4
         else:
@@ -148,11 +155,11 @@ def _columns(line: Any, names: list[str], usual: dict[str, tuple[float, float]])
 
 def _words(line: Any) -> str:
     """The words of a cluster, their shares of all its words, and how much more frequent they are than in all rows."""
-    header = "<th>word</th><th>share</th><th>90&nbsp;% interval</th><th>all rows</th>"
+    header = "<th>word</th><th>share</th><th>90&nbsp;% interval</th><th>against all rows</th>"
     fields = ("top_words", "word_shares", "word_shares_low", "word_shares_high", "word_lifts")
     rows = [
         f"<tr><td>{_text(word)}</td><td>{shown_percent(share)}&nbsp;%</td>"
-        f"<td>{shown_percent(low)} – {shown_percent(high)}&nbsp;%</td><td>{_lift(lift)}</td></tr>"
+        f"<td>{shown_percent(low)} to {shown_percent(high)}&nbsp;%</td><td>{_lift(lift)}</td></tr>"
         for word, share, low, high, lift in zip(*(line[field] for field in fields), strict=True)
     ]
     return scrolling_table(header, rows, "Words")
@@ -163,7 +170,7 @@ def _side_by_side(frame: Any, numeric: list[str], categories: list[str]) -> str:
     header = "<th>cluster</th><th>rows</th>" + "".join(f"<th>{_text(name)}</th>" for name in [*numeric, *categories])
     lines = []
     for number, line in frame.iterrows():
-        cells = [shown_number(line[f"{name}_mean"]) for name in numeric]
+        cells = [_mean(line, name)[0] for name in numeric]
         cells += [
             "–"
             if line[f"{name}_typical"] is None

@@ -70,9 +70,9 @@ def _head(posterior: Posterior, labels: np.ndarray, title: str, grade: str) -> s
     certain = posterior.certainty(labels)[0]
     numbers = {
         "cluster" + "s" * (found != 1): f"{found:,}",
-        "clusters in 90 % of the draws": f"{low:,}" if low == high else f"{low:,} to {high:,}",
-        "of the draws have an average row in its cluster": f"{shown_percent(float(certain.mean()))} %",
-        f"rows in doubt: less than {_SURE:.0%} of the draws have them there": f"{(certain < _SURE).sum():,}",
+        "is the number of clusters in 90 % of the draws": f"{low:,}" if low == high else f"{low:,} to {high:,}",
+        "of the draws agree on the cluster of an average row": f"{shown_percent(float(certain.mean()))} %",
+        f"rows in doubt: fewer than {100 * _SURE:.0f}\N{NO-BREAK SPACE}% of the draws agree": f"{(certain < _SURE).sum():,}",
     }
     draws = f"{counted(posterior.n_chains, 'chain')} of {counted(posterior.n_draws, 'draw')}"
     wanted = posterior.settings.get("n_draws", 0)
@@ -97,7 +97,7 @@ def _pictures(posterior: Posterior, table: Table, labels: np.ndarray) -> str:
         names = [*table.numeric, *(category.name for category in table.categories)]
         caption = "The rows, coloured by cluster."
         draw = lambda ax: plot.clusters(rows_of(table), labels, ax, feature_names=names)  # noqa: E731
-        drawn.insert(0, drawn_figure(draw, caption, height=4.4))
+        drawn.insert(0, f'<div class="tall">{drawn_figure(draw, caption, height=6.4)}</div>')
     return f'<div class="figures">{"".join(drawn)}</div>'
 
 

@@ -35,6 +35,7 @@ p { margin: .4rem 0; max-width: 48rem; } .faint { color: var(--faint); font-size
 .numbers { display: flex; flex-wrap: wrap; gap: .6rem 2rem; margin: 1rem 0; }
 .numbers div { min-width: 7rem; max-width: 15rem; } .numbers b { display: block; font-size: 1.5rem; line-height: 1.2; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
+@media (min-width: 60rem) { .figures .tall { grid-row: span 2; } }
 figure { margin: 0; } figure img { max-width: 100%; height: auto; } figcaption { color: var(--faint); font-size: .92rem; }
 .scroll { overflow-x: auto; } .scroll:focus { outline: 2px solid var(--accent); }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
@@ -46,8 +47,9 @@ th { color: var(--faint); font-weight: 600; }
 table.clusters { table-layout: fixed; width: 100%; }
 .clusters th:first-child { width: 4.6rem; } .clusters th.rows { width: 5rem; }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
-.said { display: inline-block; margin-right: 1.1rem; }
-td details { margin-top: .2rem; font-size: .95em; } td td { font-size: 1rem; }
+.said { margin-right: 1.1rem; }
+@media (max-width: 40rem) { .said { margin-right: 0; } .said + .said::before { content: "· "; } .said .faint { display: none; } }
+td summary { color: inherit; } td summary::marker { color: var(--accent); } td table { font-size: 1em; }
 pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
 summary { cursor: pointer; color: var(--accent); }
 main > details { margin: .6rem 0; } main > details > summary { padding: .2rem 0; }
