@@ -60,7 +60,7 @@ def clusters_section(frame: Any, table: Table) -> str:
 
 
 def _table(lines: list[str], title: str) -> str:
-    header = '<th>Cluster</th><th class="rows">Rows</th><th class="text">' + f"{title}</th>"
+    header = f'<th>Cluster</th><th class="rows">Rows</th><th class="text">{title}</th>'
     return f'<table class="clusters"><thead><tr>{header}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
 
 

@@ -151,7 +151,7 @@ def _judged_first(summary: Any) -> Any:
     """The quantities that every posterior has, then the others, those with the largest R̂ first."""
     worst = summary["rhat"].fillna(-1.0).to_numpy()
     others = np.array(["[" in name for name in summary.index])
-    return summary.iloc[np.lexsort((-worst * others, others))[:_QUANTITIES]]
+    return summary.iloc[np.lexsort((np.where(others, -worst, 0.0), others))[:_QUANTITIES]]
 
 
 def _lines_of(frame: Any, what: str) -> str:

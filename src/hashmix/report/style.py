@@ -48,7 +48,8 @@ table.clusters { table-layout: fixed; width: 100%; }
 .clusters th:first-child { width: 4.6rem; } .clusters th.rows { width: 5rem; }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
 .said { margin-right: 1.1rem; }
-@media (max-width: 40rem) { .said { margin-right: 0; } .said + .said::before { content: "· "; } .said .faint { display: none; } }
+@media (max-width: 40rem) {
+  .said { margin-right: 0; } .said + .said::before { content: "· "; } .said .faint { display: none; } }
 td summary { color: inherit; } td summary::marker { color: var(--accent); } td table { font-size: 1em; }
 pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
 summary { cursor: pointer; color: var(--accent); }
