@@ -161,14 +161,16 @@ def test_columns_of_any_kind(tmp_path):
     posterior = stuck()
     colours = np.array(["red", "blue", NASTY])[np.arange(60) % 3]
     X = pd.DataFrame({"height": rng.normal(size=60), "colour": colours, "age": rng.integers(20, 60, 60)})
-    X.loc[::3, "age"] = np.nan  # every age of the first cluster
+    X.loc[::3, "age"] = np.nan  # every age of the first cluster, as every letter
     X.loc[[0, 3], "colour"] = "blue"
+    X["letter"] = np.array([None, "a", "b"], dtype=object)[np.arange(60) % 3]
     posterior.report(tmp_path / "a.html", X)
     reader = read(tmp_path / "a.html")
     first, second, third = ("".join(row) for row in reader.rows[-3:])
     assert "colour red 90\xa0% (" in first
     assert "; 3\xa0× as often as in all rows" in first
-    assert "age blank" in first
+    assert "<td>letter</td><td>–</td><td>–</td>" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "nan" not in first
     assert "colour blue 100\xa0%" in second
     assert f"colour {NASTY} 100\xa0%" in third
     assert "script" not in reader.tags

@@ -113,7 +113,7 @@ def _mean(line: Any, name: str) -> tuple[str, str]:
 
 
 def _category(line: Any, name: str) -> str:
-    if line[f"{name}_typical"] is None:
+    if np.isnan(line[f"{name}_share"]):
         return f"{_text(name)} blank"
     return (
         f"{_text(name)} <b>{_text(line[f'{name}_typical'])}</b> {shown_percent(line[f'{name}_share'])}&nbsp;% "
@@ -123,7 +123,7 @@ def _category(line: Any, name: str) -> str:
 
 def _share(line: Any, name: str) -> str:
     """The most telling category and its share."""
-    if line[f"{name}_typical"] is None:
+    if np.isnan(line[f"{name}_share"]):
         return "–"
     return f"{_text(line[f'{name}_typical'])} {shown_percent(line[f'{name}_share'])}&nbsp;%"
 
@@ -143,7 +143,7 @@ def _columns(line: Any, names: list[str], usual: dict[str, tuple[float, float]])
     for name in names:
         if name in usual:
             cells = [*_mean(line, name), _rounded(line[f"{name}_sd"]), _rounded(usual[name][0])]
-        elif line[f"{name}_typical"] is None:
+        elif np.isnan(line[f"{name}_share"]):
             cells = ["–"] * 4
         else:
             share, lift = line[f"{name}_share"], line[f"{name}_lift"]
@@ -173,7 +173,7 @@ def _side_by_side(frame: Any, numeric: list[str], categories: list[str]) -> str:
         cells = [_mean(line, name)[0] for name in numeric]
         cells += [
             "–"
-            if line[f"{name}_typical"] is None
+            if np.isnan(line[f"{name}_share"])
             else f"{_text(line[f'{name}_typical'])} {shown_percent(line[f'{name}_share'])}&nbsp;%"
             for name in categories
         ]

@@ -38,7 +38,7 @@ def shares_of_categories(
     Returns
     -------
     dict of sequences of length k
-        ``NAME_typical``, None for a cluster of blanks; ``NAME_share`` with its interval; and ``NAME_lift``, the ratio of the
+        ``NAME_typical``, missing for a cluster of blanks; ``NAME_share`` with its interval; and ``NAME_lift``, the ratio of the
         share to that of all rows.
 
     Examples
@@ -70,7 +70,7 @@ def shares_of_categories(
     for s, (draw, (mine, theirs)) in enumerate(zip(draws, matches, strict=True)):
         each = counted(draw, int(draw.max()) + 1)[theirs]
         found[s, mine], whole[s, mine] = each[np.arange(len(mine)), typical[mine]], each.sum(axis=1)
-    whole[whole == 0] = np.nan
+    whole[(whole == 0) | empty] = np.nan
     low, high = interval(betaincinv(found + 0.5, whole - found + 0.5, strata(found.shape)), level)
     share = np.where(empty, np.nan, shares[np.arange(k), typical])
     return {
