@@ -171,12 +171,7 @@ def _side_by_side(frame: Any, numeric: list[str], categories: list[str]) -> str:
     lines = []
     for number, line in frame.iterrows():
         cells = [_mean(line, name)[0] for name in numeric]
-        cells += [
-            "–"
-            if np.isnan(line[f"{name}_share"])
-            else f"{_text(line[f'{name}_typical'])} {shown_percent(line[f'{name}_share'])}&nbsp;%"
-            for name in categories
-        ]
+        cells += [_share(line, name) for name in categories]
         cells = [_key(number), f"{int(line['size']):,}", *cells]
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     return scrolling_table(header, lines, "Clusters side by side")
