@@ -189,6 +189,7 @@ def _report(options: argparse.Namespace) -> int:
     if (folder / "fit.json").exists():
         fit = argparse.Namespace(**_kept_settings(folder))
         title = Path(fit.data).name
+        posterior.settings["n_draws"] = fit.draws
         if Path(fit.data).is_file():
             X, names = ingest(fit, False)[:2]
             if fit.sample_size is not None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from hashmix import plot
+from hashmix.core.wording import counted
 from hashmix.data.ingest import Ingested
-from hashmix.data.mixed import MixedRows
 from hashmix.estimator_input import some_rows
 
 __all__ = ["summarise", "write_results"]
@@ -126,9 +126,9 @@ def _pictures(folder: Path, model: Any, X: Any, names: list[str], title: str, le
     if model.component_.has_words:
         axes = plot.words(model.top_words(8, feature_names=names), np.bincount(model.labels_))
         axes[0].figure.savefig(folder / "words.png", dpi=120)
-    elif not isinstance(X, MixedRows):
-        ax = plot.clusters(np.asarray(X), model.labels_)
-        ax.set_title("1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters")
+    else:
+        ax = plot.clusters(X, model.labels_, feature_names=names)
+        ax.set_title(counted(model.n_clusters_, "cluster"))
         ax.figure.savefig(folder / "clusters.png", dpi=120)
     plt.close("all")
     try:

@@ -12,11 +12,15 @@ from hashmix.posterior.diagnostics import ess, rhat
 from hashmix.posterior.partitions import Partitions, check_level
 from hashmix.posterior.scalars import scalars
 from hashmix.posterior.summaries import move_frame, summary_frame
-from hashmix.posterior.verdict import verdict
+from hashmix.posterior.verdict import grade, verdict
+from hashmix.report.notebook import notebook_html
 from hashmix.report.numbers import shown_rhat
 from hashmix.report.posterior_page import write_report
 
 __all__ = ["Posterior"]
+
+#: Labels of all draws up to which a notebook shows the verdict at once.
+_QUICK = 10_000_000
 
 
 class Posterior(Partitions):
@@ -162,14 +166,16 @@ class Posterior(Partitions):
     ) -> None:
         """Write one self-contained HTML page: verdict, number of clusters, clusters, map, traces, moves and settings.
 
+        Clusters have the numbers of their labels, everywhere. The page follows the reader's light or dark theme.
+
         Parameters
         ----------
         path : path
             The file.
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features), optional
+        X : array, frame, MixedRows or sparse matrix of shape (n_samples, n_features), optional
             The data: for the map, and to describe the clusters.
         feature_names : sequence of str, optional
-            Names of the columns; by default those of a DataFrame, or numbers.
+            Names of the columns; by default those of a frame, or numbers.
         labels : array of shape (n_samples,), optional
             The partition to show; the point estimate by default.
         title : str, default="Clusters"
@@ -188,7 +194,13 @@ class Posterior(Partitions):
         ...     print(pathlib.Path(f"{folder}/report.html").read_text(encoding="utf-8")[:15])
         <!doctype html>
         """
-        write_report(self, path, X, feature_names, self._partition_or_estimate("report", labels), title, (tree, levels))
+        checked = self._partition_or_estimate("report", labels)
+        shown = checked if labels is None else np.asarray(labels)
+        write_report(self, path, X, feature_names, shown, title, grade(self), (tree, levels))
+
+    def _repr_html_(self) -> str:
+        quick = "rhat" in self._known or self.n_clusters.size * self.n_samples <= _QUICK
+        return notebook_html(self, grade(self) if quick else None)
 
     def __repr__(self) -> str:
         probabilities = self.n_clusters_probabilities()

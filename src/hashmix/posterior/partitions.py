@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from hashmix.core.validation import bad_parameter, check_choice, check_integer, check_number
+from hashmix.data.table import column_names
 from hashmix.partition.members import canonical_labels
 from hashmix.posterior.describe.clusters import DRAWS_FOR_CLUSTERS, cluster_frame
 from hashmix.posterior.estimate.losses import information_lower_bound, losses_to
 from hashmix.posterior.estimate.matching import CredibleBall, contingency_table, credible_ball, match_clusters, row_certainty
 from hashmix.posterior.estimate.point import GroupedDraws, best_draw, group_draws, n_draws_compared, point_estimate
 from hashmix.posterior.record import Record
-from hashmix.report.columns import column_names
 
 __all__ = ["Partitions", "check_level"]
 
@@ -236,22 +236,24 @@ class Partitions(Record):
     # ---- clusters ------------------------------------------------------------------------------------------------------
 
     def clusters(self, X: Any = None, labels: Any = None, feature_names: Any = None, level: float = 0.9) -> Any:
-        """The clusters of a partition, with intervals: a DataFrame with one line per cluster.
+        """The clusters of a partition, with intervals: a DataFrame with one line per cluster, by its number.
 
         Columns are sizes and weights; ``matched``, the share of draws that have a cluster like it; and ``agreement``, the
         mean share of rows that the two have in common. Given the data, means and standard deviations of the numeric columns
-        follow (``name_mean`` and ``name_sd``; blanks are left out), or, for a sparse matrix of counts, the most telling words
-        and their shares of the cluster's counts. Columns that end in ``_low`` and ``_high`` are intervals; those of
-        parameters include the uncertainty about the partition and that about the parameters given the rows.
+        follow (``name_mean`` and ``name_sd``; blanks are left out), and for columns of categories the most telling one
+        (``name_typical``), its share of the cluster (``name_share``), and the ratio of this share to that of all rows
+        (``name_lift``). For a sparse matrix of counts, the most telling words and their shares of the cluster's counts follow.
+        Columns that end in ``_low`` and ``_high`` are intervals; those of parameters include the uncertainty about the
+        partition and that about the parameters given the rows.
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_features), optional
+        X : array, frame, MixedRows or sparse matrix of shape (n_samples, n_features), optional
             The data.
         labels : array of shape (n_samples,), optional
             The partition; the point estimate by default.
         feature_names : sequence of str, optional
-            Names of the columns; by default those of a DataFrame, or numbers.
+            Names of the columns; by default those of a frame, or numbers.
         level : float, default=0.9
             Level of the intervals.
 
@@ -264,11 +266,14 @@ class Partitions(Record):
         [0.05, 8.05]
         """
         level = check_level("clusters", level)
+        numbers = None if labels is None else np.unique(labels)
         labels = self._partition_or_estimate("clusters", labels)
         names: list[str] = []
         if X is not None:
             names = column_names(X, feature_names, self.n_samples, "clusters")
-        return cluster_frame(self.spread(min(DRAWS_FOR_CLUSTERS, n_draws_compared(self.n_samples))), labels, X, names, level)
+        draws = self.spread(min(DRAWS_FOR_CLUSTERS, n_draws_compared(self.n_samples)))
+        frame = cluster_frame(draws, labels, X, names, level)
+        return frame if numbers is None else frame.set_axis(numbers).rename_axis("cluster")
 
     def _as_partition(self, owner: str, labels: Any) -> np.ndarray:
         """Labels that the user gave, checked and numbered 0, 1, …"""

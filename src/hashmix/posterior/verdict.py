@@ -12,7 +12,10 @@ from hashmix.report.numbers import shown_rhat
 if TYPE_CHECKING:
     from hashmix.posterior.draws import Posterior
 
-__all__ = ["disagreement", "verdict"]
+__all__ = ["disagreement", "grade", "verdict"]
+
+#: How the verdict begins when there is nothing to do.
+_AGREE = "The chains agree"
 
 
 #: Quantities of :meth:`Posterior.scalars` in words; hyperparameters of the component are called by their names.
@@ -88,4 +91,24 @@ def verdict(posterior: Posterior) -> str:
         return f"Nothing speaks against convergence, but {few}: run longer before quoting intervals."
     if posterior.n_chains == 1:
         return "Nothing speaks against convergence, but one chain cannot disagree with itself: run two or more to be sure."
-    return f"The chains agree: {posterior.n_chains} chains, R̂ at most {shown_rhat(_worst_rhat(posterior)[1])}."
+    return f"{_AGREE}: {posterior.n_chains} chains, R̂ at most {shown_rhat(_worst_rhat(posterior)[1])}."
+
+
+def grade(posterior: Posterior) -> str:
+    """What the verdict comes to, in one word.
+
+    Returns
+    -------
+    {"good", "caution", "bad"}
+        Good if chains agree and there are enough draws; bad if chains disagree, or if the moves are not exact.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.posterior.verdict import grade
+    >>> grade(hm.sample(np.eye(4), n_draws=3, random_state=0))
+    'caution'
+    """
+    if not posterior.settings.get("exact", True) or disagreement(posterior):
+        return "bad"
+    return "good" if verdict(posterior).startswith(_AGREE) else "caution"

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 import base64
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
-__all__ = ["drawn_figure", "figure_tag", "page", "scrolling_table"]
+from hashmix.report.style import MARKS, STYLE
 
-_STYLE = """
-:root { --ink: #1d2433; --faint: #5b6475; --line: #dfe3ea; --accent: #2a5d9f; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.2rem 1rem 3rem; max-width: 72rem; color: var(--ink); background: #fff;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
-h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
-p { margin: .4rem 0; } .faint { color: var(--faint); font-size: .92rem; }
-.verdict { border-left: 4px solid var(--accent); background: #f3f6fb; padding: .7rem 1rem; margin: 1rem 0; font-size: 1.08rem; }
-.numbers { display: flex; flex-wrap: wrap; gap: .4rem 2rem; margin: 1rem 0; }
-.numbers div { min-width: 7rem; } .numbers b { display: block; font-size: 1.5rem; line-height: 1.2; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
-figure { margin: 0; } figure img { max-width: 100%; height: auto; } figcaption { color: var(--faint); font-size: .92rem; }
-.scroll { overflow-x: auto; } .scroll:focus { outline: 2px solid var(--accent); }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem .25rem 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child, td.text { text-align: left; } td.text { white-space: normal; min-width: 16rem; }
-th { color: var(--faint); font-weight: 600; } pre { overflow-x: auto; white-space: pre-wrap; font-size: .85rem; }
-summary { cursor: pointer; color: var(--accent); }
-@media print { body { max-width: none; font-size: 11pt; } details { display: block; } figure, tr { break-inside: avoid; } }
-"""
+__all__ = ["figure_tag", "folded", "page", "scrolling_table", "verdict_tag"]
 
 
 def page(title: str, parts: Sequence[str]) -> str:
@@ -44,10 +23,39 @@ def page(title: str, parts: Sequence[str]) -> str:
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>"
     )
     return head + "\n".join(parts) + "</main></body></html>\n"
+
+
+def verdict_tag(grade: str, text: str) -> str:
+    """A verdict in the colour of its grade, with a sign.
+
+    Parameters
+    ----------
+    grade : {"good", "caution", "bad"}
+    text : str
+
+    Examples
+    --------
+    >>> from hashmix.report.page import verdict_tag
+    >>> verdict_tag("good", "The chains agree.")
+    '<p class="verdict good" role="status"><b aria-hidden="true">✓</b> The chains agree.</p>'
+    """
+    return f'<p class="verdict {grade}" role="status"><b aria-hidden="true">{MARKS[grade]}</b> {escape(text)}</p>'
+
+
+def folded(summary: str, content: str) -> str:
+    """HTML that is shown on demand.
+
+    Examples
+    --------
+    >>> from hashmix.report.page import folded
+    >>> folded("More & more", "<p>text</p>")
+    '<details><summary>More &amp; more</summary><p>text</p></details>'
+    """
+    return f"<details><summary>{escape(summary)}</summary>{content}</details>"
 
 
 def scrolling_table(header: str, lines: Sequence[str], name: str) -> str:
@@ -72,8 +80,15 @@ def scrolling_table(header: str, lines: Sequence[str], name: str) -> str:
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">{body}</div>'
 
 
-def figure_tag(png: bytes, caption: str) -> str:
-    """A PNG image with a caption, contained in the page.
+def figure_tag(image: bytes, caption: str, kind: str = "png") -> str:
+    """An image with a caption, contained in the page.
+
+    Parameters
+    ----------
+    image : bytes
+        The file.
+    caption : str
+    kind : {"png", "svg+xml"}, default="png"
 
     Examples
     --------
@@ -81,38 +96,8 @@ def figure_tag(png: bytes, caption: str) -> str:
     >>> figure_tag(b"", "A map.")[:24]
     '<figure><img alt="A map.'
     """
-    data = base64.b64encode(png).decode()
+    data = base64.b64encode(image).decode()
     return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}"><figcaption>{escape(caption)}'
+        f'<figure><img alt="{escape(caption)}" src="data:image/{kind};base64,{data}"><figcaption>{escape(caption)}'
         "</figcaption></figure>"
     )
-
-
-def drawn_figure(draw: Callable[[Any], Any], caption: str, rows: int = 1, height: float = 3.4) -> str:
-    """A figure with a caption, drawn by ``draw``, which is given the axes.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws on what it is given: axes, or an array of axes if there are several rows.
-    caption : str
-    rows : int, default=1
-        Number of axes, one below the other.
-    height : float, default=3.4
-        In inches.
-
-    Examples
-    --------
-    >>> from hashmix.report.page import drawn_figure
-    >>> drawn_figure(lambda ax: ax.plot([1, 2]), "A line.")[:25]
-    '<figure><img alt="A line.'
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.2, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    draw(figure.subplots(rows, 1, sharex=True))
-    png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=130)
-    return figure_tag(png.getvalue(), caption)

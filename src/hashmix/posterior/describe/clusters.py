@@ -1,9 +1,9 @@
 """The clusters of an estimate, one line each, with intervals over the draws' clusters that match them.
 
-Sizes are counted. For weights, means, standard deviations and shares of words, each matching cluster of a draw contributes
-one value drawn given its rows, under a reference prior: intervals then include the uncertainty about the partition and that
-about the parameters given the rows. These values are stratified over the draws, so that their noise is small, and the same
-every time.
+Sizes are counted. For weights, means, standard deviations and shares of categories and words, each matching cluster of a draw
+contributes one value drawn given its rows, under a reference prior: intervals then include the uncertainty about the partition
+and that about the parameters given the rows. These values are stratified over the draws, so that their noise is small, and the
+same every time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from scipy.sparse import csr_array
 from scipy.special import betaincinv, ndtri
 
 from hashmix.core.compiling import borrowed, kernel
+from hashmix.data.table import as_table
+from hashmix.posterior.describe.categories import Matches, shares_of_categories
+from hashmix.posterior.describe.intervals import interval, strata
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
 from hashmix.posterior.summaries import pandas
-from hashmix.report.columns import numeric_columns
 
 __all__ = ["DRAWS_FOR_CLUSTERS", "cluster_frame"]
 
@@ -26,9 +28,6 @@ __all__ = ["DRAWS_FOR_CLUSTERS", "cluster_frame"]
 DRAWS_FOR_CLUSTERS, _ENTRIES_FOR_WORDS = 100, 500_000_000
 #: Words named per cluster.
 _WORDS = 5
-
-#: For each draw, the estimate's clusters that have a match, and the draw's clusters that these are matched with.
-Matches = list[tuple[np.ndarray, np.ndarray]]
 
 
 def cluster_frame(draws: np.ndarray, estimate: np.ndarray, X: Any, names: list[str], level: float) -> Any:
@@ -41,8 +40,9 @@ def cluster_frame(draws: np.ndarray, estimate: np.ndarray, X: Any, names: list[s
     ----------
     draws : int array of shape (n_draws, n_samples)
     estimate : int array of shape (n_samples,)
-    X : array, DataFrame or sparse matrix of shape (n_samples, n_features), or None
-        Numeric columns are described by means and standard deviations, a sparse matrix of counts by its most telling words.
+    X : array, frame, MixedRows or sparse matrix of shape (n_samples, n_features), or None
+        Numeric columns are described by means and standard deviations, columns of categories by the most telling one, a sparse
+        matrix of counts by its most telling words.
     names : list of str
         Names of the columns.
     level : float
@@ -70,8 +70,8 @@ def cluster_frame(draws: np.ndarray, estimate: np.ndarray, X: Any, names: list[s
         shared = common[mine, theirs]
         agreement[s, mine] = shared / (sizes[mine] + count - shared)
         matches.append((mine, theirs))
-    size_low, size_high = _interval(found, level)
-    weight_low, weight_high = _interval(betaincinv(found, n - found + 1.0, _strata(found.shape)), level)
+    size_low, size_high = interval(found, level)
+    weight_low, weight_high = interval(betaincinv(found, n - found + 1.0, strata(found.shape)), level)
     columns: dict[str, Any] = {
         "size": sizes,
         "size_low": size_low,
@@ -83,10 +83,12 @@ def cluster_frame(draws: np.ndarray, estimate: np.ndarray, X: Any, names: list[s
         "agreement": agreement.mean(axis=0),
     }
     if X is not None:
-        numbers, numeric = numeric_columns(X, names)
-        if numeric:
-            columns |= _moments(numbers, numeric, estimate, k, draws, matches, level)
-        elif _holds_counts(X):
+        table = as_table(X, names)
+        if table.numeric:
+            columns |= _moments(table.numbers, table.numeric, estimate, k, draws, matches, level)
+        for category in table.categories:
+            columns |= shares_of_categories(category, estimate, k, draws, matches, level)
+        if _holds_counts(X):
             columns |= _words(X.tocsr(), names, estimate, k, draws, matches, level)
     return pandas().DataFrame(columns, index=pandas().RangeIndex(k, name="cluster"))
 
@@ -97,20 +99,6 @@ def _holds_counts(X: Any) -> bool:
         return False
     values = X.tocsr().data
     return bool((values >= 0).all() and (values.dtype.kind in "bui" or (values == np.floor(values)).all()))
-
-
-def _interval(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """The interval over draws; those without a match are left out. NaN where no draw has one."""
-    out = np.full((2, *values.shape[1:]), np.nan)
-    some = np.isfinite(values).any(axis=0)
-    out[:, some] = np.nanquantile(values[:, some], [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
-    return out[0], out[1]
-
-
-def _strata(shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers in (0, 1), evenly spread over the first axis, in a random order that differs along the other axes."""
-    order = np.random.default_rng(0).random(shape).argsort(axis=0)
-    return (order + 0.5) / shape[0]
 
 
 # ---- numeric columns: means and standard deviations --------------------------------------------------------------------
@@ -154,12 +142,12 @@ def _moments(
         each = _moments_by_cluster(X, centre, draw, int(draw.max()) + 1)
         for values, found in zip((counts, means, deviations), each, strict=True):
             values[s, mine] = found[theirs]
-    noise = ndtri(_strata((*shape, 2)))
+    noise = ndtri(strata((*shape, 2)))
     deviations *= np.exp(noise[..., 0] / np.sqrt(2.0 * np.maximum(counts - 1.0, 0.5)))
     means += deviations * noise[..., 1] / np.sqrt(np.maximum(counts, 1.0))
     _, mean_now, deviation_now = _moments_by_cluster(X, centre, estimate, k)
     described = [
-        (what, now, *_interval(values, level))
+        (what, now, *interval(values, level))
         for what, now, values in (("mean", mean_now, means), ("sd", deviation_now, deviations))
     ]
     columns: dict[str, Any] = {}
@@ -210,9 +198,11 @@ def _words(
         mine, theirs = matches[draw]
         over_draws[:, s, mine] = counted(draws[draw], mine, theirs)
     found, whole = over_draws
-    low, high = _interval(betaincinv(found + 0.5, whole - found + 0.5, _strata(found.shape)), level)
+    low, high = interval(betaincinv(found + 0.5, whole - found + 0.5, strata(found.shape)), level)
     found, whole = counted(estimate, np.arange(k), np.arange(k))
     own = found / np.maximum(whole, 1e-300)
+    overall = np.asarray(narrow.sum(axis=0), np.float64).ravel() / max(totals.sum(), 1e-300)
+    lift = own / np.maximum(overall[place], 1e-300) if len(used) else own
 
     def listed(values: np.ndarray) -> list[tuple]:
         return [tuple(row[have].tolist()) for row, have in zip(values, named, strict=True)]
@@ -222,6 +212,7 @@ def _words(
         "word_shares": listed(own),
         "word_shares_low": listed(low),
         "word_shares_high": listed(high),
+        "word_lifts": listed(lift),
     }
 
 
