@@ -55,15 +55,15 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`;
         "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
         posterior.
-    n_draws : int, default=100
-        Draws to keep per chain.
+    n_draws : int or "auto", default="auto"
+        Draws to keep per chain. "auto": 200 up to 1,500 rows, 60 from 5,000 rows.
     n_warmup : int or "auto", default="auto"
         Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 1,500 rows, 40 from 7,500 rows,
         in between as many as visit 300,000 rows.
     thin : int, default=1
         Sweeps per draw.
-    n_chains : int, default=1
-        Independent chains. With two or more, fit warns if they disagree.
+    n_chains : int, default=2
+        Independent chains. With two or more, fit warns if they disagree; one cannot show whether it mixed.
     sample_size : int, optional
         Sample the posterior given a random sample of this many rows, and label all rows by its predictive. Fewer rows tell
         less: clusters are coarser where they are not quite what the component says. It is also a way to fit huge data.
@@ -128,10 +128,10 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         component: Any = "auto",
         prior: Any = "auto",
         moves: Any = "auto",
-        n_draws: int = 100,
+        n_draws: int | str = "auto",
         n_warmup: int | str = "auto",
         thin: int = 1,
-        n_chains: int = 1,
+        n_chains: int = 2,
         sample_size: int | None = None,
         max_seconds: float | None = None,
         init: Any = "auto",
@@ -196,7 +196,13 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         self.sample_indices_ = sampled_rows(X.shape[0], self.sample_size, self.random_state, owner)
         sampled = len(self.sample_indices_) < X.shape[0]
         problem = Problem.resolve(
-            some_rows(X, self.sample_indices_) if sampled else X, self.component, self.prior, self.moves, settings, owner
+            some_rows(X, self.sample_indices_) if sampled else X,
+            self.component,
+            self.prior,
+            self.moves,
+            settings,
+            owner,
+            getattr(self, "feature_names_in_", None),
         )
         self.posterior_ = run_problem(problem)
         if sampled:
