@@ -80,7 +80,7 @@ def filled(frame):
     """Numbers standardised, categories as they are; no blanks."""
     out = {}
     for name, column in frame.items():
-        if column.dtype == object:
+        if column.dtype.kind == "O":
             out[name] = column.fillna(column.mode()[0])
         else:
             out[name] = ((column - column.mean()) / column.std()).fillna(0.0)
@@ -105,7 +105,7 @@ def fit(name, frame, k):
 
         begin = time.perf_counter()
         table = filled(frame)
-        places = [j for j, kind in enumerate(table.dtypes) if kind == object]
+        places = [j for j, (_, column) in enumerate(table.items()) if column.dtype.kind == "O"]
         labels = KPrototypes(k, n_init=1, random_state=0).fit_predict(table.to_numpy(), categorical=places)
     else:
         begin = time.perf_counter()

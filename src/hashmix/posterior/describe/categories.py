@@ -129,9 +129,8 @@ def typical_columns(X: MixedRows, labels: np.ndarray, k: int) -> list[list[dict[
             counts = category_counts(values, len(column.categories), labels, k)
             shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
             overall = counts.sum(axis=0) / max(counts.sum(), 1)
-            scores[j] = np.where(
-                shares > 0, shares * np.log(np.where(shares > 0, shares, 1.0) / np.maximum(overall, 1e-300)), 0
-            ).sum(1)
+            ratios = np.where(shares > 0, shares, 1.0) / np.where(shares > 0, overall, 1.0)
+            scores[j] = (shares * np.log(ratios)).sum(axis=1)
             each = describe_categories("", values, column.categories, labels, k, labels[None], same, (0.05, 0.95))
             found.append(
                 [
