@@ -119,7 +119,7 @@ def test_predictions_averaged_over_draws():
     """Against the average done by hand, draw by draw."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(-2, 1, (40, 2)), rng.normal(2, 1, (40, 2))])
-    model = hm.SplitMergeMixture(n_draws=30, n_warmup=30, random_state=0).fit(X)
+    model = hm.SplitMergeMixture(n_draws=30, n_warmup=30, n_chains=1, random_state=0).fit(X)
     new = rng.normal(0, 3, (15, 2))
     proba = model.predict_proba(new, n_draws=10)
     assert proba.shape == (15, model.n_clusters_)

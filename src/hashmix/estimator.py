@@ -110,6 +110,10 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
 
     Notes
     -----
+    To go on from a fit that was too short, give ``run_dir`` and call ``fit`` again with more ``n_draws``: the draws are those of
+    one long fit. Without a folder, ``init=model.labels_`` starts all chains from the estimate of a fit; chains that start
+    together say less about convergence.
+
     ``predict`` and related methods use the posterior predictive given the point estimate, over the clusters it found; the
     probability of a new cluster is not considered. On borderline rows ``predict(X)`` may differ from ``labels_``.
 
@@ -329,9 +333,11 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
             return softmax(log_p, axis=1)
         if n_draws is None:
             return softmax(self._log_joint_with_clusters(X), axis=1)
-        total = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_clusters_))
+        total: Any = 0.0
         for log_p, match in self._each_draw(X, n_draws):
-            total[:, match[match >= 0]] += softmax(log_p, axis=1)[:, match >= 0]
+            shares = np.zeros((len(log_p), self.n_clusters_))
+            shares[:, match[match >= 0]] = softmax(log_p, axis=1)[:, match >= 0]
+            total = total + shares
         return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
 
     def score_samples(self, X: Any, n_draws: int | None = None) -> np.ndarray:

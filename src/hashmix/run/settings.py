@@ -58,8 +58,8 @@ class RunSettings:
             raise bad_parameter(owner, "callback", "a function or None", self.callback)
         return replace(
             self,
-            n_draws=auto_draws(n_rows) if _is_auto(self.n_draws) else check_integer(owner, "n_draws", self.n_draws, low=1),
-            n_warmup=auto_warmup(n_rows) if _is_auto(self.n_warmup) else check_integer(owner, "n_warmup", self.n_warmup, low=0),
+            n_draws=_number(owner, "n_draws", self.n_draws, 1, auto_draws(n_rows)),
+            n_warmup=_number(owner, "n_warmup", self.n_warmup, 0, auto_warmup(n_rows)),
             thin=check_integer(owner, "thin", self.thin, low=1),
             n_chains=check_integer(owner, "n_chains", self.n_chains, low=1),
             max_seconds=None if self.max_seconds is None else check_number(owner, "max_seconds", self.max_seconds),
@@ -73,5 +73,9 @@ class RunSettings:
         return self.n_warmup + self.thin * self.n_draws
 
 
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
+def _number(owner: str, name: str, value: Any, low: int, auto: int) -> int:
+    if not isinstance(value, str):
+        return check_integer(owner, name, value, low=low)
+    if value != "auto":
+        raise bad_parameter(owner, name, f"an integer ≥ {low} or 'auto'", value)
+    return auto
