@@ -110,8 +110,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
 
     Notes
     -----
-    To go on from a fit that was too short, give ``run_dir`` and call ``fit`` again with more ``n_draws``: the draws are those of
-    one long fit. Without a folder, ``init=model.labels_`` starts all chains from the estimate of a fit; chains that start
+    To go on from a fit that was too short, give ``run_dir`` and call ``fit`` again with more ``n_draws``: the draws are those
+    of one long fit. Without a folder, ``init=model.labels_`` starts all chains from the estimate of a fit; chains that start
     together say less about convergence.
 
     ``predict`` and related methods use the posterior predictive given the point estimate, over the clusters it found; the

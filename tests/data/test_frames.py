@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
+import hashmix as hm
 from hashmix.data.frames import raw_columns
 
 NAN = np.nan
@@ -140,6 +141,7 @@ def test_what_is_not_a_frame():
 def test_no_library_is_imported():
     code = """
 import sys
+import hashmix as hm
 from hashmix.data.frames import raw_columns
 
 before = set(sys.modules)
