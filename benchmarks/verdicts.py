@@ -2,9 +2,9 @@
 
     python benchmarks/verdicts.py [--fits 100] [--quick]
 
-easy: five well-separated blobs in 3, 10 and 16 columns, default settings: the share of fits with a clean verdict, and the CPU
-seconds of a fit, also of one chain of 100 draws. apart: chains of few sweeps, one from a single cluster and one from clusters of
-one row, on data with many small groups: the share of fits that say that chains disagree. Writes benchmarks/results/verdicts.json.
+easy: five blobs in 3, 10 and 16 columns, default settings: the share of fits with a clean verdict, and the CPU seconds of a
+fit, also of one chain of 100 draws. apart: chains of few sweeps, one from a single cluster and one from clusters of one row, on
+data with many small groups: the share of fits that say that chains disagree. Writes benchmarks/results/verdicts.json.
 """
 
 from __future__ import annotations
