@@ -17,7 +17,7 @@ from hashmix import plot
 from hashmix.data.ingest import Ingested
 from hashmix.data.mixed import MixedRows
 from hashmix.estimator_input import some_rows
-from hashmix.posterior.describe.categories import typical_columns
+from hashmix.posterior.describe.typical import typical_columns
 
 __all__ = ["summarise", "write_results"]
 
@@ -66,7 +66,7 @@ def _clusters(model: Any, X: Any, names: list[str]) -> list[dict[str, Any]]:
             cluster["mean"] = mean.tolist()
     if isinstance(X, MixedRows):
         for cluster, columns in zip(out, typical_columns(X, model.labels_, model.n_clusters_), strict=True):
-            cluster["columns"] = [{name: _json(value) for name, value in column.items()} for column in columns]
+            cluster["columns"] = columns
     if not model.component_.has_words:
         return out
     by_lift = model.top_words(10, "lift", names)
@@ -76,11 +76,6 @@ def _clusters(model: Any, X: Any, names: list[str]) -> list[dict[str, Any]]:
         cluster["top_words_by_lift"] = [word._asdict() for word in lifted]
         cluster["representative_rows"] = chosen.tolist()
     return out
-
-
-def _json(value: Any) -> Any:
-    """JSON has no NaN: a share that does not exist is null."""
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _plain(value: Any) -> float | int:

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from scipy import stats
 from scipy.sparse import csr_matrix
@@ -300,35 +299,3 @@ def test_hyperparameters_are_named_by_their_columns(tmp_path):
     # Without names, numbers of columns in the data: the constant one was left out.
     posterior = hm.SplitMergeMixture(**settings).fit(frame.to_numpy()).posterior_
     assert {name for name in posterior.scalars() if "scale[" in name} == {"scale[0]", "scale[2]"}
-
-
-def test_clusters_of_mixed_columns_are_described_by_what_is_typical():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 50)
-    frame = pd.DataFrame(
-        {
-            "age": np.where(rng.random(100) < 0.2, np.nan, 30.0 + 20.0 * y + rng.normal(size=100)),
-            "colour": np.where(rng.random(100) < 0.9, np.array(["red", "blue"])[y], "green"),
-        }
-    )
-    draws = np.tile(y, (30, 1)).astype(np.int32)
-    lines = as_posterior(draws).clusters(frame)
-    assert lines["colour_typical"].tolist() == ["red", "blue"]
-    shares = [(frame["colour"][y == c] == name).mean() for c, name in enumerate(["red", "blue"])]
-    np.testing.assert_allclose(lines["colour_share"], shares)
-    np.testing.assert_allclose(
-        lines["colour_lift"], np.array(shares) / [(frame["colour"] == n).mean() for n in ("red", "blue")]
-    )
-    assert (lines["colour_share_low"] < shares).all()
-    assert (lines["colour_share_high"] > shares).all()
-    np.testing.assert_allclose(lines["age_mean"], frame["age"].groupby(y).mean())
-    assert lines.columns.tolist().index("age_mean") < lines.columns.tolist().index("colour_typical")
-    pd.testing.assert_frame_equal(
-        lines,
-        as_posterior(draws).clusters(
-            pa.table(
-                frame.to_dict("list"),
-            ),
-            level=0.9,
-        ),
-    )

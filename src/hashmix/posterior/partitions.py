@@ -8,7 +8,6 @@ import numpy as np
 
 from hashmix.core.validation import bad_parameter, check_choice, check_integer, check_number
 from hashmix.partition.members import canonical_labels
-from hashmix.posterior.describe.categories import as_described
 from hashmix.posterior.describe.clusters import DRAWS_FOR_CLUSTERS, cluster_frame
 from hashmix.posterior.estimate.losses import information_lower_bound, losses_to
 from hashmix.posterior.estimate.matching import CredibleBall, contingency_table, credible_ball, match_clusters, row_certainty
@@ -241,11 +240,9 @@ class Partitions(Record):
 
         Columns are sizes and weights; ``matched``, the share of draws that have a cluster like it; and ``agreement``, the
         mean share of rows that the two have in common. Given the data, means and standard deviations of the numeric columns
-        follow (``name_mean`` and ``name_sd``; blanks are left out). A column of categories has the one that is most typical of
-        the cluster, its share there, and its lift, which is the ratio of that to its share of all rows (``name_typical``,
-        ``name_share`` and ``name_lift``). A sparse matrix of counts has the most telling words and their shares of the
-        cluster's counts. Columns that end in ``_low`` and ``_high`` are intervals; those of parameters include the uncertainty
-        about the partition and that about the parameters given the rows.
+        follow (``name_mean`` and ``name_sd``; blanks are left out), or, for a sparse matrix of counts, the most telling words
+        and their shares of the cluster's counts. Columns that end in ``_low`` and ``_high`` are intervals; those of
+        parameters include the uncertainty about the partition and that about the parameters given the rows.
 
         Parameters
         ----------
@@ -270,7 +267,6 @@ class Partitions(Record):
         labels = self._partition_or_estimate("clusters", labels)
         names: list[str] = []
         if X is not None:
-            X, feature_names = as_described(X, feature_names)
             names = column_names(X, feature_names, self.n_samples, "clusters")
         return cluster_frame(self.spread(min(DRAWS_FOR_CLUSTERS, n_draws_compared(self.n_samples))), labels, X, names, level)
 

@@ -67,7 +67,7 @@ def disagreement(posterior: Posterior) -> str | None:
     >>> posterior = Posterior.empty(2, 50, 3, [], {}, {})
     >>> posterior.labels[0], posterior.labels[1], posterior.n_clusters[:] = [0, 0, 1], [0, 1, 2], [[2], [3]]
     >>> disagreement(posterior)
-    'The chains disagree: R̂ of the number of clusters is above 100, the limit is 1.18.'
+    'The chains disagree: R̂ of the number of clusters is above 100, the limit is 1.15.'
     """
     if posterior.n_chains == 1 or posterior.n_draws < DRAWS_TO_JUDGE:
         return None

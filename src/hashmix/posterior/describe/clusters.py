@@ -15,8 +15,6 @@ from scipy.sparse import csr_array
 from scipy.special import betaincinv, ndtri
 
 from hashmix.core.compiling import borrowed, kernel
-from hashmix.data.mixed import MixedRows
-from hashmix.posterior.describe.categories import describe_categories
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
 from hashmix.posterior.summaries import pandas
 from hashmix.report.columns import numeric_columns
@@ -43,9 +41,8 @@ def cluster_frame(draws: np.ndarray, estimate: np.ndarray, X: Any, names: list[s
     ----------
     draws : int array of shape (n_draws, n_samples)
     estimate : int array of shape (n_samples,)
-    X : array, DataFrame, MixedRows or sparse matrix of shape (n_samples, n_features), or None
-        Numeric columns are described by means and standard deviations, those of mixed rows with categories by the most
-        typical one, and a sparse matrix of counts by its most telling words.
+    X : array, DataFrame or sparse matrix of shape (n_samples, n_features), or None
+        Numeric columns are described by means and standard deviations, a sparse matrix of counts by its most telling words.
     names : list of str
         Names of the columns.
     level : float
@@ -85,9 +82,7 @@ def cluster_frame(draws: np.ndarray, estimate: np.ndarray, X: Any, names: list[s
         "matched": np.isfinite(found).mean(axis=0),
         "agreement": agreement.mean(axis=0),
     }
-    if isinstance(X, MixedRows):
-        columns |= _mixed(X, names, estimate, k, draws, matches, level)
-    elif X is not None:
+    if X is not None:
         numbers, numeric = numeric_columns(X, names)
         if numeric:
             columns |= _moments(numbers, numeric, estimate, k, draws, matches, level)
@@ -172,24 +167,6 @@ def _moments(
         for what, now, low, high in described:
             columns |= {f"{name}_{what}": now[:, j], f"{name}_{what}_low": low[:, j], f"{name}_{what}_high": high[:, j]}
     return columns
-
-
-def _mixed(
-    X: MixedRows, names: list[str], estimate: np.ndarray, k: int, draws: np.ndarray, matches: Matches, level: float
-) -> dict[str, Any]:
-    """Columns in their order: numbers and counts by their moments, categories by the most typical one."""
-    numbers = [j for j, column in enumerate(X.columns) if not column.categories]
-    named = [names[j] for j in numbers]
-    moments = _moments(X.values[:, numbers], named, estimate, k, draws, matches, level) if numbers else {}
-    bounds = (1.0 - level) / 2.0, (1.0 + level) / 2.0
-    found: dict[str, Any] = {}
-    for j, (name, column) in enumerate(zip(names, X.columns, strict=True)):
-        if column.categories:
-            found |= describe_categories(name, X.values[:, j], column.categories, estimate, k, draws, matches, bounds)
-        else:
-            ends = ("mean", "mean_low", "mean_high", "sd", "sd_low", "sd_high")
-            found |= {f"{name}_{end}": moments[f"{name}_{end}"] for end in ends}
-    return found
 
 
 def _means_of_columns(X: np.ndarray) -> np.ndarray:
