@@ -183,3 +183,10 @@ def test_predict_checks_its_input():
         model.score_samples([[np.nan, 0.0]])
     with pytest.raises(ValueError, match="'n_samples' parameter"):
         model.sample(0)
+
+
+def test_more_draws_than_memory_holds(three_blobs):
+    """One sentence about what can be done; with run_dir labels are on disk."""
+    sentence = r"n_draws=1[0]{14} draws of 60 rows in 2 chains need .* GB of memory: lower n_draws, raise thin .* run_dir"
+    with pytest.raises(MemoryError, match=sentence):
+        hm.SplitMergeMixture("gaussian", n_draws=10**14).fit(three_blobs[0])

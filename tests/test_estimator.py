@@ -31,8 +31,8 @@ def test_finds_clusters_in_raw_units(three_blobs):
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert adjusted_rand_score(y, model.predict(X)) == 1.0
     assert np.array_equal(model.fit_predict(X), model.labels_)
-    assert model.n_iter_ == 300
-    assert model.posterior_.labels.shape == (1, 100, 60)
+    assert model.n_iter_ == 400
+    assert model.posterior_.labels.shape == (2, 200, 60)
     np.testing.assert_allclose(model.means_[model.labels_[0]], X[y == 0].mean(axis=0), atol=60)
 
 
@@ -111,7 +111,7 @@ def test_warns_when_chains_disagree():
     """Two chains that never move, from different starts, disagree as much as chains can."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     settings = {"moves": [(hm.moves.RandomSplitMerge(), 0.3)], "n_draws": 50, "n_warmup": 0, "n_chains": 2, "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match=r"The chains disagree: R̂ of .* the limit is 1.1. Raise n_warmup"):
+    with pytest.warns(ConvergenceWarning, match=r"The chains disagree: R̂ of .* the limit is 1.[0-9]+. Raise n_warmup"):
         hm.SplitMergeMixture(init=["single", "singletons"], **settings).fit(X)
 
 
@@ -119,7 +119,7 @@ def test_predictions_averaged_over_draws():
     """Against the average done by hand, draw by draw."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(-2, 1, (40, 2)), rng.normal(2, 1, (40, 2))])
-    model = hm.SplitMergeMixture(n_draws=30, n_warmup=30, random_state=0).fit(X)
+    model = hm.SplitMergeMixture(n_draws=30, n_warmup=30, n_chains=1, random_state=0).fit(X)
     new = rng.normal(0, 3, (15, 2))
     proba = model.predict_proba(new, n_draws=10)
     assert proba.shape == (15, model.n_clusters_)

@@ -32,8 +32,10 @@ from hashmix.sampling import sample
 
 __all__ = ["main"]
 
-#: Number of clusters whose words are printed.
+#: Number of clusters that are described.
 _SHOWN = 20
+#: Number of columns that are printed of a cluster of mixed columns: those in which it differs most.
+_COLUMNS_SHOWN = 4
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -76,8 +78,8 @@ def _add_fit(commands: Any) -> None:
         choices = ", ".join([*special, *registry.names])
         fit.add_argument(f"--{name}", default=default, metavar="NAME", help=f"{choices} (default: {default})")
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
-    fit.add_argument("--draws", type=int, default=100, help="draws per chain (default: 100)")
-    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 50 to 400, by number of rows)")
+    fit.add_argument("--draws", type=int, help="draws per chain (default: 60 to 200, by number of rows)")
+    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 40 to 200, by number of rows)")
     fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
     fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
     fit.add_argument(
@@ -217,7 +219,7 @@ def _fit(options: argparse.Namespace) -> int:
         component=options.component,
         prior=options.prior,
         moves=options.moves,
-        n_draws=options.draws,
+        n_draws="auto" if options.draws is None else options.draws,
         n_warmup="auto" if options.warmup is None else options.warmup,
         thin=options.thin,
         n_chains=options.chains,
@@ -288,6 +290,22 @@ def _print_result(model: SplitMergeMixture, X: Any, summary: dict[str, Any], sec
         if "top_words" in cluster:
             words = ", ".join(word["name"] for word in cluster["top_words"][:8])
             print(f"  {cluster['size']:7d} rows in cluster {cluster['label']}: {words}")
+        elif "columns" in cluster:
+            typical = ", ".join(_typical(column) for column in cluster["columns"][:_COLUMNS_SHOWN])
+            print(f"  {cluster['size']:7d} rows in cluster {cluster['label']}: {typical}")
+
+
+def _typical(column: dict[str, Any]) -> str:
+    """What a column is like in a cluster, in a few characters."""
+    if "typical" not in column:
+        return (
+            f"{column['column']} –"
+            if column["mean"] is None
+            else f"{column['column']} {column['mean']:.4g} ± {column['sd']:.2g}"
+        )
+    if column["share"] is None:
+        return f"{column['column']} –"
+    return f"{column['column']} {column['typical']} ({column['share']:.0%}, lift {column['lift']:.2g})"
 
 
 # ---- hashmix data and hashmix warmup ---------------------------------------------------------------------------------------

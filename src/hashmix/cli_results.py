@@ -17,6 +17,7 @@ from hashmix import plot
 from hashmix.core.wording import counted
 from hashmix.data.ingest import Ingested
 from hashmix.estimator_input import some_rows
+from hashmix.posterior.describe.typical import typical_columns
 
 __all__ = ["summarise", "write_results"]
 
@@ -63,6 +64,9 @@ def _clusters(model: Any, X: Any, names: list[str]) -> list[dict[str, Any]]:
     if model.component_.has_means:
         for cluster, mean in zip(out, model.means_, strict=True):
             cluster["mean"] = mean.tolist()
+    if isinstance(X, MixedRows):
+        for cluster, columns in zip(out, typical_columns(X, model.labels_, model.n_clusters_), strict=True):
+            cluster["columns"] = columns
     if not model.component_.has_words:
         return out
     by_lift = model.top_words(10, "lift", names)

@@ -55,15 +55,15 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         "sams", "rgsm", "sdds", "random-split-merge", "lshsm", "minsm", "gibbs", or objects of :mod:`hashmix.moves`;
         "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
         posterior.
-    n_draws : int, default=100
-        Draws to keep per chain.
+    n_draws : int or "auto", default="auto"
+        Draws to keep per chain. "auto": 200 up to 1,500 rows, 60 from 5,000 rows.
     n_warmup : int or "auto", default="auto"
         Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 1,500 rows, 40 from 7,500 rows,
         in between as many as visit 300,000 rows.
     thin : int, default=1
         Sweeps per draw.
-    n_chains : int, default=1
-        Independent chains. With two or more, fit warns if they disagree.
+    n_chains : int, default=2
+        Independent chains. With two or more, fit warns if they disagree; one cannot show whether it mixed.
     sample_size : int, optional
         Sample the posterior given a random sample of this many rows, and label all rows by its predictive. Fewer rows tell
         less: clusters are coarser where they are not quite what the component says. It is also a way to fit huge data.
@@ -110,6 +110,10 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
 
     Notes
     -----
+    To go on from a fit that was too short, give ``run_dir`` and call ``fit`` again with more ``n_draws``: the draws are those
+    of one long fit. Without a folder, ``init=model.labels_`` starts all chains from the estimate of a fit; chains that start
+    together say less about convergence.
+
     ``predict`` and related methods use the posterior predictive given the point estimate, over the clusters it found; the
     probability of a new cluster is not considered. On borderline rows ``predict(X)`` may differ from ``labels_``.
 
@@ -128,10 +132,10 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         component: Any = "auto",
         prior: Any = "auto",
         moves: Any = "auto",
-        n_draws: int = 100,
+        n_draws: int | str = "auto",
         n_warmup: int | str = "auto",
         thin: int = 1,
-        n_chains: int = 1,
+        n_chains: int = 2,
         sample_size: int | None = None,
         max_seconds: float | None = None,
         init: Any = "auto",
@@ -196,7 +200,13 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         self.sample_indices_ = sampled_rows(X.shape[0], self.sample_size, self.random_state, owner)
         sampled = len(self.sample_indices_) < X.shape[0]
         problem = Problem.resolve(
-            some_rows(X, self.sample_indices_) if sampled else X, self.component, self.prior, self.moves, settings, owner
+            some_rows(X, self.sample_indices_) if sampled else X,
+            self.component,
+            self.prior,
+            self.moves,
+            settings,
+            owner,
+            getattr(self, "feature_names_in_", None),
         )
         self.posterior_ = run_problem(problem)
         if sampled:
@@ -323,9 +333,11 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
             return softmax(log_p, axis=1)
         if n_draws is None:
             return softmax(self._log_joint_with_clusters(X), axis=1)
-        total = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_clusters_))
+        total: Any = 0.0
         for log_p, match in self._each_draw(X, n_draws):
-            total[:, match[match >= 0]] += softmax(log_p, axis=1)[:, match >= 0]
+            shares = np.zeros((len(log_p), self.n_clusters_))
+            shares[:, match[match >= 0]] = softmax(log_p, axis=1)[:, match >= 0]
+            total = total + shares
         return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
 
     def score_samples(self, X: Any, n_draws: int | None = None) -> np.ndarray:

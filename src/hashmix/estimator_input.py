@@ -14,7 +14,7 @@ from hashmix.components import COMPONENTS, Component
 from hashmix.core.validation import bad_parameter
 from hashmix.data.encode import encode, plain_matrix
 from hashmix.data.frames import raw_columns
-from hashmix.data.kinds import is_plain, recognise
+from hashmix.data.kinds import as_numbers, is_plain, recognise
 from hashmix.data.mixed import Column, MixedRows, as_mixed
 from hashmix.data.rows import Rows
 
@@ -91,7 +91,15 @@ class InputChecks:
             how: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
         else:
             how = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
-        X = validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
+        try:
+            X = validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
+        except (TypeError, ValueError):
+            raw = raw_columns(X)
+            if raw is None or not (texts := [name for name, column in raw.items() if as_numbers(column) is None]):
+                raise
+            columns = f"{', '.join(texts[:5])}{' …' if len(texts) > 5 else ''}"
+            allowed = f"'auto' or 'mixed', because columns hold texts ({columns})"
+            raise bad_parameter(type(self).__name__, "component", allowed, self.component) from None
         return as_mixed(X, type(self).__name__) if family is not None and family.takes_blanks else X
 
     def _from_frame(self, X: Any, raw: Any, reset: bool) -> Any:

@@ -16,6 +16,7 @@ from hashmix.core.progress import can_show
 from hashmix.core.rng import chain_keys
 from hashmix.core.threads import one_blas_thread
 from hashmix.core.validation import check_integer
+from hashmix.data.mixed import Column
 from hashmix.data.rows import Rows
 from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
 from hashmix.partition.target import Target
@@ -31,7 +32,7 @@ from hashmix.run.starts import check_starts
 __all__ = ["Problem"]
 
 #: What a run may differ in and still be resumed: the version, and the evidence, which follows from the rest.
-_NOT_COMPARED = ("hashmix_version", "chosen")
+_NOT_COMPARED = ("hashmix_version", "chosen", "hyperparameter_names")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Problem:
         The rows before that: what identifies the data.
     choice : Choice or None
         How "auto" chose the component, if it had candidates.
+    names : list of str or None
+        The names of the data's columns, if they have any.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Problem:
     dequantised: np.ndarray
     source: Rows
     choice: Choice | None = None
+    names: list[str] | None = None
 
     @classmethod
     def resolve(
@@ -86,6 +90,7 @@ class Problem:
         moves: str | Move | Sequence[tuple[Move, float | Work]],
         settings: RunSettings,
         owner: str = "sample",
+        names: Any = None,
     ) -> Problem:
         """Resolve strings to objects and validate everything, looking at the data once."""
         resolve_moves(moves, owner)  # names are checked before the data are looked at
@@ -108,7 +113,10 @@ class Problem:
             if settings.progress and can_show():
                 print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
-        return cls(target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice)
+        names = _names_of(X) if names is None else [str(name) for name in names]
+        return cls(
+            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, names
+        )
 
     def describe(self) -> dict[str, Any]:
         """The settings that a posterior records, as text and numbers."""
@@ -120,23 +128,44 @@ class Problem:
             "exact": all(move.exact for move, _ in self.schedule),
             **({} if self.choice is None else {"chosen": self.choice.describe()}),
             **({"dequantised": np.flatnonzero(self.dequantised).tolist()} if self.dequantised.any() else {}),
+            **({"hyperparameter_names": named} if (named := self._hyperparameter_names()) else {}),
             "n_warmup": self.settings.n_warmup,
             "thin": self.settings.thin,
             "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
             "hashmix_version": version("hashmix"),
         }
 
+    def _hyperparameter_names(self) -> dict[str, list[str]]:
+        """The columns that hyperparameters are about, by name, or by number in the data, if these are not simply 0, 1, …"""
+        used = np.flatnonzero(self.columns)
+        named = {}
+        for name, columns in self.target.component.hyperparameter_columns(self.target.model).items():
+            places = used[columns]
+            if self.names is not None:
+                named[name] = [self.names[j] for j in places]
+            elif not np.array_equal(places, np.arange(len(places))):
+                named[name] = [str(j) for j in places]
+        return named
+
     def empty_record(self) -> Posterior:
         """A posterior with space for all draws."""
-        return Posterior.empty(
-            self.settings.n_chains,
-            self.settings.n_draws,
-            self.target.rows.n_rows,
-            move_names(self.schedule),
-            self.describe(),
-            self.target.component.hyperparameters(self.target.model),
-            stored=self.settings.run_dir is not None,
-        )
+        n_chains, n_draws, n_rows = self.settings.n_chains, self.settings.n_draws, self.target.rows.n_rows
+        try:
+            return Posterior.empty(
+                n_chains,
+                n_draws,
+                n_rows,
+                move_names(self.schedule),
+                self.describe(),
+                self.target.component.hyperparameters(self.target.model),
+                stored=self.settings.run_dir is not None,
+            )
+        except MemoryError:
+            gigabytes = 4e-9 * n_chains * n_draws * n_rows
+            raise MemoryError(
+                f"n_draws={n_draws} draws of {n_rows:,} rows in {n_chains} chain{'s' * (n_chains > 1)} need "
+                f"{gigabytes:,.0f} GB of memory: lower n_draws, raise thin instead, or keep labels on disk with run_dir."
+            ) from None
 
     def identity(self, record: Posterior) -> dict[str, Any]:
         """What a run folder stores to refuse other data or settings, and to be read."""
@@ -161,5 +190,14 @@ class Problem:
                 "n_samples": record.n_samples,
                 "moves": list(record.move_stats),
                 "hyperparameters": {name: list(values.shape[2:]) for name, values in record.hyperparameters.items()},
+                "hyperparameter_names": self._hyperparameter_names(),
             },
         }
+
+
+def _names_of(X: Any) -> list[str] | None:
+    """The names of the columns of mixed rows or of a frame."""
+    columns = getattr(X, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    return [column.name if isinstance(column, Column) else str(column) for column in columns]

@@ -34,7 +34,7 @@ def sample(
     prior: str | PartitionPrior = "auto",
     moves: str | Move | Sequence[tuple[Move, float | Work]] = "auto",
     *,
-    n_draws: int,
+    n_draws: int | str,
     n_warmup: int | str = 0,
     thin: int = 1,
     n_chains: int = 1,
@@ -65,8 +65,8 @@ def sample(
         published moves, whose ratio has no prior).
     moves : str, Move or list of (Move, weight), default="auto"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
-    n_draws : int
-        Draws to record per chain.
+    n_draws : int or "auto"
+        Draws to record per chain. "auto": 200 up to 1,500 rows, 60 from 5,000 rows.
     n_warmup : int or "auto", default=0
         Sweeps before the first draw. "auto": 200 up to 1,500 rows, 40 from 7,500 rows, in between as many as visit 300,000
         rows.

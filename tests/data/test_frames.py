@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
+import hashmix as hm
 from hashmix.data.frames import raw_columns
 
 NAN = np.nan
@@ -140,6 +141,7 @@ def test_what_is_not_a_frame():
 def test_no_library_is_imported():
     code = """
 import sys
+import hashmix as hm
 from hashmix.data.frames import raw_columns
 
 before = set(sys.modules)
@@ -148,3 +150,19 @@ raw_columns([[1]])
 assert not {name.split(".")[0] for name in set(sys.modules) - before} & {"pandas", "polars", "pyarrow"}
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_texts_need_a_component_for_mixed_columns():
+    frame = pd.DataFrame({"age": [31.0, 45.0, 28.0], "colour": ["red", "blue", "red"]})
+    sentence = r"'component' parameter of SplitMergeMixture must be 'auto' or 'mixed', because columns hold texts \(colour\)"
+    with pytest.raises(ValueError, match=sentence):
+        hm.SplitMergeMixture("gaussian").fit(frame)
+
+
+def test_predictions_averaged_over_draws_for_any_frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(size=30), "colour": rng.choice(["red", "blue", "green"], 30)})
+    model = hm.SplitMergeMixture(n_draws=5, n_warmup=5, random_state=0).fit(frame)
+    wanted = model.predict_proba(frame, n_draws=3)
+    for other in (frame.to_dict("list"), pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        np.testing.assert_allclose(model.predict_proba(other, n_draws=3), wanted)

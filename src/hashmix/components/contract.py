@@ -350,6 +350,11 @@ class Component(Declared, ABC):
         """The learned hyperparameters of a model, by name; empty if all are fixed."""
         return {}
 
+    def hyperparameter_columns(self, model: Any) -> dict[str, np.ndarray]:
+        """Which column each entry of a hyperparameter is about; hyperparameters that are about none are left out."""
+        values = self.hyperparameters(model)
+        return {name: np.arange(len(each)) for name, each in values.items() if np.ndim(each) > 0}
+
     def with_hyperparameters(self, values: dict[str, Any]) -> Component:
         """The component with the learned hyperparameters fixed at these values."""
         return self

@@ -4,15 +4,58 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats import chi2
 
-__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "RHAT_LIMIT", "ess", "ess_tail", "rhat"]
+__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "ess", "ess_tail", "rarely_varies", "rhat", "rhat_limit"]
 
-#: Chains disagree if R̂ of any quantity is above this.
-RHAT_LIMIT = 1.1
 #: Averages and intervals are rough if the effective sample size of any quantity is below this.
-ESS_LIMIT = 100
+ESS_LIMIT = 50
 #: With fewer draws per chain than this, neither is judged.
 DRAWS_TO_JUDGE = 20
+#: How often chains that agree may be taken for chains that do not.
+_FALSE_ALARMS = 0.05
+#: A quantity that has one value in so many of the draws of every chain is as good as constant.
+_MOSTLY = 0.95
+
+
+def rhat_limit(n_chains: int, n_draws: int, n_quantities: int) -> float:
+    """Chains disagree if R̂ of any of so many quantities is above this.
+
+    If all halves of chains are of one distribution, and have the fewest effective draws that are enough, the largest of so many
+    R̂ is above the limit in about 5 % of cases. The number of halves times R̂² − 1 in these units is a χ² variable.
+
+    Parameters
+    ----------
+    n_chains, n_draws : int
+        Number of chains, and of draws of each.
+    n_quantities : int
+        How many quantities are looked at.
+
+    Examples
+    --------
+    >>> from hashmix.posterior.diagnostics import rhat_limit
+    >>> round(rhat_limit(2, 200, 1), 2), round(rhat_limit(2, 200, 50), 2)
+    (1.12, 1.21)
+    """
+    halves = 2 * n_chains
+    effective = min(ESS_LIMIT / 4.0, n_draws / 4.0)
+    share = -np.expm1(np.log1p(-_FALSE_ALARMS) / max(2 * n_quantities, 1))  # each has two forms of R̂
+    return float(np.sqrt(1.0 + chi2.isf(share, halves - 1) / (halves - 1) / effective))
+
+
+def rarely_varies(chains: np.ndarray) -> bool:
+    """Whether one value makes up 95 % of the draws of every chain: too few others to judge how well they mix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.diagnostics import rarely_varies
+    >>> rarely_varies(np.array([[3] * 40, [3] * 39 + [4]])), rarely_varies(np.array([[3] * 40, [4] * 40]))
+    (True, False)
+    """
+    chains = np.asarray(chains)
+    middle = np.median(chains[0])
+    return bool(((chains == middle).mean(axis=1) >= _MOSTLY).all())
 
 
 def _split(chains: np.ndarray) -> np.ndarray:

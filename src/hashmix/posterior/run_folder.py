@@ -153,8 +153,9 @@ def load_run(record_class: type[AnyRecord], path: str | os.PathLike) -> AnyRecor
             f"{str(path)!r} has no draws yet: the run was stopped during warm-up. Continue it with: hashmix resume."
         )
     hyperparameters = {name: np.zeros(shape) for name, shape in names["hyperparameters"].items()}
+    settings = settings | ({"hyperparameter_names": named} if (named := names.get("hyperparameter_names")) else {})
     record = record_class.empty(
-        len(chains), min(lengths), int(names["n_samples"]), names["moves"], dict(settings), hyperparameters, stored=True
+        len(chains), min(lengths), int(names["n_samples"]), names["moves"], settings, hyperparameters, stored=True
     )
     for c, each in enumerate(kept):
         fill_record(record, c, each)

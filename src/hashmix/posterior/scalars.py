@@ -64,8 +64,13 @@ def scalars(posterior: Partitions) -> dict[str, np.ndarray]:
     distances = losses_to(reference, (draw[::every] for draw in posterior.each_draw()), by_information=True)
     out["distance"] = distances.reshape(shape)
     for name, values in posterior.hyperparameters.items():
-        flat = values.reshape(*shape, -1)
         # A component may have a concentration, too: it must not replace that of the prior.
         title = f"component_{name}" if name in out else name
-        out |= {title if flat.shape[2] == 1 else f"{title}[{j}]": flat[:, :, j] for j in range(flat.shape[2])}
+        if values.ndim == 2:
+            out[title] = values
+            continue
+        # Of a matrix, what belongs to one column: entries off the diagonal are many, and move with these.
+        each = np.diagonal(values, axis1=2, axis2=3) if values.ndim == 4 else values
+        columns = posterior.settings.get("hyperparameter_names", {}).get(name, range(each.shape[2]))
+        out |= {f"{title}[{column}]": each[:, :, j] for j, column in enumerate(columns)}
     return out

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, RHAT_LIMIT
+from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, rarely_varies, rhat_limit
 from hashmix.report.numbers import shown_rhat
 
 if TYPE_CHECKING:
@@ -30,10 +30,25 @@ _IN_WORDS = {
 }
 
 
-def _worst_rhat(posterior: Posterior) -> tuple[str, float]:
-    """The quantity with the largest R̂; 1 if no quantity has one, because none varies."""
-    known = {name: value for name, value in posterior.rhat().items() if not np.isnan(value)}
-    return max(known.items(), key=lambda item: item[1], default=("n_clusters", 1.0))
+def _in_words(name: str) -> str:
+    """A quantity in words: "scale[petal length]" is the scale of petal length."""
+    base, _, column = name.removesuffix("]").partition("[")
+    if not column:
+        return _IN_WORDS.get(name, name)
+    return f"{base} of {'column ' if column.isdigit() else ''}{column}"
+
+
+def _judged(posterior: Posterior, values: dict[str, float]) -> dict[str, float]:
+    """The diagnostics of the quantities that convergence is judged by: those that vary."""
+    scalars = posterior.scalars()
+    return {name: value for name, value in values.items() if not np.isnan(value) and not rarely_varies(scalars[name])}
+
+
+def _worst_rhat(posterior: Posterior) -> tuple[str, float, float]:
+    """The quantity with the largest R̂, 1 if no quantity has one, because none varies; and the limit for so many quantities."""
+    known = _judged(posterior, posterior.rhat())
+    name, value = max(known.items(), key=lambda item: item[1], default=("n_clusters", 1.0))
+    return name, value, rhat_limit(posterior.n_chains, posterior.n_draws, len(known))
 
 
 def disagreement(posterior: Posterior) -> str | None:
@@ -55,14 +70,14 @@ def disagreement(posterior: Posterior) -> str | None:
     >>> posterior = Posterior.empty(2, 50, 3, [], {}, {})
     >>> posterior.labels[0], posterior.labels[1], posterior.n_clusters[:] = [0, 0, 1], [0, 1, 2], [[2], [3]]
     >>> disagreement(posterior)
-    'The chains disagree: R̂ of the number of clusters is above 100, the limit is 1.1.'
+    'The chains disagree: R̂ of the number of clusters is above 100, the limit is 1.15.'
     """
     if posterior.n_chains == 1 or posterior.n_draws < DRAWS_TO_JUDGE:
         return None
-    name, value = _worst_rhat(posterior)
-    if value <= RHAT_LIMIT:
+    name, value, limit = _worst_rhat(posterior)
+    if value <= limit:
         return None
-    return f"The chains disagree: R̂ of {_IN_WORDS.get(name, name)} is {shown_rhat(value)}, the limit is {RHAT_LIMIT}."
+    return f"The chains disagree: R̂ of {_in_words(name)} is {shown_rhat(value)}, the limit is {limit:.2f}."
 
 
 def verdict(posterior: Posterior) -> str:
@@ -84,13 +99,14 @@ def verdict(posterior: Posterior) -> str:
         if len(set(medians)) > 1:
             sentence += f" The median number of clusters is {', '.join(medians[:-1])} and {medians[-1]}."
         return f"{sentence} Run longer, or start all chains from the partition with the highest log joint (init=)."
-    known = {name: value for name, value in posterior.ess().items() if not np.isnan(value)}
+    known = _judged(posterior, posterior.ess())
     if known and min(known.values()) < ESS_LIMIT:
         name = min(known, key=lambda each: known[each])
-        few = f"the effective sample size of {_IN_WORDS.get(name, name)} is only {known[name]:.0f}"
-        return f"Nothing speaks against convergence, but {few}: run longer before quoting intervals."
+        few = f"the effective sample size of {_in_words(name)} is only {known[name]:.0f}"
+        alone = " One chain cannot show whether it mixed: run two or more (n_chains=2)." if posterior.n_chains == 1 else ""
+        return f"Nothing speaks against convergence, but {few}: run longer before quoting intervals.{alone}"
     if posterior.n_chains == 1:
-        return "Nothing speaks against convergence, but one chain cannot disagree with itself: run two or more to be sure."
+        return "Nothing speaks against convergence, but one chain cannot show whether it mixed: run two or more (n_chains=2)."
     return f"{_AGREE}: {posterior.n_chains} chains, R̂ at most {shown_rhat(_worst_rhat(posterior)[1])}."
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hashmix.core.validation import bad_parameter, check_flag, check_integer, check_n_jobs, check_number
 
-__all__ = ["RunSettings", "auto_warmup"]
+__all__ = ["RunSettings", "auto_draws", "auto_warmup"]
 
 
 def auto_warmup(n: int) -> int:
@@ -24,11 +24,23 @@ def auto_warmup(n: int) -> int:
     return min(200, max(40, 300_000 // n))
 
 
+def auto_draws(n: int) -> int:
+    """Draws of each chain that "auto" stands for: on small data, where they cost little, enough to quote intervals.
+
+    Examples
+    --------
+    >>> from hashmix.run.settings import auto_draws
+    >>> auto_draws(1000), auto_draws(20_000), auto_draws(10**6)
+    (200, 60, 60)
+    """
+    return min(200, max(60, 300_000 // n))
+
+
 @dataclass(frozen=True)
 class RunSettings:
     """The parameters of :func:`hashmix.sample` that say how chains run; see there for what they mean."""
 
-    n_draws: int
+    n_draws: Any
     n_warmup: Any = 0
     thin: int = 1
     n_chains: int = 1
@@ -44,11 +56,10 @@ class RunSettings:
         """Validate the settings for a number of rows; "auto" and None get their values."""
         if self.callback is not None and not callable(self.callback):
             raise bad_parameter(owner, "callback", "a function or None", self.callback)
-        auto = isinstance(self.n_warmup, str) and self.n_warmup == "auto"
         return replace(
             self,
-            n_draws=check_integer(owner, "n_draws", self.n_draws, low=1),
-            n_warmup=auto_warmup(n_rows) if auto else check_integer(owner, "n_warmup", self.n_warmup, low=0),
+            n_draws=_number(owner, "n_draws", self.n_draws, 1, auto_draws(n_rows)),
+            n_warmup=_number(owner, "n_warmup", self.n_warmup, 0, auto_warmup(n_rows)),
             thin=check_integer(owner, "thin", self.thin, low=1),
             n_chains=check_integer(owner, "n_chains", self.n_chains, low=1),
             max_seconds=None if self.max_seconds is None else check_number(owner, "max_seconds", self.max_seconds),
@@ -60,3 +71,11 @@ class RunSettings:
     def total_sweeps(self) -> int:
         """Sweeps of a chain, warm-up included."""
         return self.n_warmup + self.thin * self.n_draws
+
+
+def _number(owner: str, name: str, value: Any, low: int, auto: int) -> int:
+    if not isinstance(value, str):
+        return check_integer(owner, name, value, low=low)
+    if value != "auto":
+        raise bad_parameter(owner, name, f"an integer ≥ {low} or 'auto'", value)
+    return auto

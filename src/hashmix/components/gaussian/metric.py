@@ -14,7 +14,8 @@ A chain starts with s below its bounds, where it stays until clusters have forme
 smaller than all others, and the chain would hardly leave a partition in which all clusters are too large.
 
 An update draws every cluster's mean and precision Λ_c from their posterior. Given these,
-Ψ ~ Wishart(D + 2 + Kν, (S⁻¹/s + Σ_c Λ_c)⁻¹). Then s, with M held, and a common factor of Ψ are updated by slice sampling with
+Ψ ~ Wishart(D + 2 + Kν, (S⁻¹/s + Σ_c Λ_c)⁻¹). Where ν says more about a cluster than its rows, Λ_c and Ψ hold each other in
+place: then they are drawn in turns. Then s, with M held, and a common factor of Ψ are updated by slice sampling with
 the clusters' parameters integrated out. Both need |f Ψ + A_c| for many f, where A_c is the scatter of cluster c: one
 eigenvalue decomposition per cluster gives them all.
 """
@@ -36,6 +37,8 @@ __all__ = ["MetricHyperprior", "learn_metric"]
 LEAST_STRENGTH, MOST_STRENGTH, STARTING_STRENGTH = 30.0, 1000.0, 3.0
 #: log10 of the region of means, in cluster volumes.
 LEAST_REGION, MOST_REGION = 6.0, 9.0
+#: How often precisions and the scale are drawn in turns where the prior says more about a cluster than its rows.
+_TURNS = 3
 
 
 class MetricHyperprior(NamedTuple):
@@ -56,18 +59,21 @@ class MetricHyperprior(NamedTuple):
 
 def learn_metric(component: Any, model: Any, hyperprior: MetricHyperprior, stats: np.ndarray, rng: np.random.Generator) -> Any:
     """Update mean, kappa, scale and degrees of freedom of a full Gaussian once, given the statistics of all clusters."""
-    means, precisions = component._draw_precisions(model, stats, rng)
-    n_clusters, d = means.shape
+    n_clusters, d = len(stats), len(model.mean)
     strength = model.dof - d - 1.0
-    total = precisions.sum(axis=0)
-    scale = _draw_wishart(d + 2.0 + n_clusters * model.dof, np.diag(hyperprior.inverse_scale / strength) + total, rng)
-    if scale is None:
-        scale = model.scale
+    # How often depends on nothing that these draws change, so that they keep the posterior.
+    for _ in range(_TURNS if n_clusters * model.dof > stats[:, 0].sum() else 1):
+        means, precisions = component._draw_precisions(model, stats, rng)
+        total = precisions.sum(axis=0)
+        scale = _draw_wishart(d + 2.0 + n_clusters * model.dof, np.diag(hyperprior.inverse_scale / strength) + total, rng)
+        if scale is not None:
+            model = component._with_metric(model, model.mean, model.kappa, scale, model.dof, constants=False)
     factor = np.linalg.cholesky(np.diag(1.0 / hyperprior.variance) + model.kappa * total)
     pull = model.kappa * np.einsum("kij,kj->i", precisions, means)
     mean = np.linalg.solve(factor.T, np.linalg.solve(factor, pull) + rng.standard_normal(d))
     squares = np.einsum("ki,kij,kj->", means - mean, precisions, means - mean)
     kappa = draw_kappa(model.kappa, n_clusters * d, squares, hyperprior, rng)
+    scale = model.scale
     model = component._with_metric(model, mean, kappa, scale, model.dof, constants=False)
 
     spreads, sizes = component._spreads(model, stats), stats[:, 0]

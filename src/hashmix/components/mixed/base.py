@@ -119,6 +119,13 @@ class ColumnComponent(Component):
             found |= learned_values(family, np.concatenate([part.columns for part in parts]), model)
         return found
 
+    def hyperparameter_columns(self, model: MixedModel) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = {}
+        for family, parts in self._learned(len(model.kinds)).items():
+            columns = np.concatenate([part.columns for part in parts])
+            found |= {name: columns for name, value in learned_values(family, columns, model).items() if np.ndim(value) > 0}
+        return found
+
     # ---- array code over many clusters ----
 
     def statistics(self, model: MixedModel, X: Any, labels: np.ndarray, n_clusters: int) -> np.ndarray:
