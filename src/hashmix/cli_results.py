@@ -16,6 +16,7 @@ import numpy as np
 from hashmix import plot
 from hashmix.core.wording import counted
 from hashmix.data.ingest import Ingested
+from hashmix.data.mixed import MixedRows
 from hashmix.estimator_input import some_rows
 from hashmix.posterior.describe.typical import typical_columns
 
