@@ -9,7 +9,9 @@ like where it is sharp, where it is not, and what to do if you want fewer cluste
 # %%
 # Sharp, and not sharp
 # --------------------
-# Six Gaussians far apart, and the same six closer together. The data decide how sure one can be.
+# Six groups of fifty rows. In the first fit, the size of clusters is learned, and all clusters are of about that size: the posterior
+# is sure that there are six. In the second, we fix a component with round clusters of variance 1, and clusters may be as small as
+# one row. The estimate has the same six clusters, but many draws have one or two more, of a few rows each.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,30 +19,36 @@ from sklearn.datasets import make_blobs
 
 import hashmix as hm
 
-centres = np.array([[0, 0], [4, 0], [8, 0], [0, 4], [4, 4], [8, 4]])
-posteriors = []
-for spread in (0.6, 1.3):
-    X, _ = make_blobs(400, centers=centres, cluster_std=spread, random_state=0)
-    model = hm.SplitMergeMixture(n_chains=2, n_draws=300, random_state=0).fit(X)
-    posteriors.append((X, model))
+centres = 6.0 * np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]])
+X, _ = make_blobs(300, centers=centres, cluster_std=1.0, random_state=0)
+known = hm.components.DiagonalGaussian(mean=4.0, kappa=0.05, shape=60.0, rate=60.0)
+models = {
+    "learned": hm.SplitMergeMixture(random_state=0).fit(X),
+    "fixed": hm.SplitMergeMixture(known, n_draws=400, thin=5, random_state=0).fit(X),
+}
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
-for (X, model), (left, right) in zip(posteriors, axes, strict=True):
+for (name, model), (left, right) in zip(models.items(), axes, strict=True):
     hm.plot.clusters(X, model.labels_, ax=left)
     hm.plot.n_clusters(model.posterior_, ax=right)
-    left.set_title(f"{model.n_clusters_} clusters in the estimate")
+    left.set_title(f"{name}: {model.n_clusters_} clusters in the estimate")
 
 # %%
 # The probabilities as numbers:
 
-print(posteriors[1][1].posterior_.n_clusters_probabilities())
+for name, model in models.items():
+    print(name, model.posterior_.n_clusters_probabilities())
+
+# %%
+# So the number of clusters of a draw, and the number of clusters worth talking about, are two questions. The estimate answers the second:
+# it is the partition nearest to all draws, and clusters that come and go are not in it.
 
 # %%
 # Fewer clusters
 # --------------
 # The tree of the clusters joins near ones first. Cut it where you like; ``labels_`` stays as it is.
 
-X, model = posteriors[0]
+model = models["learned"]
 hm.plot.tree(model.tree_, np.bincount(model.labels_))
 print(np.bincount(model.cut(2)))
 

@@ -42,10 +42,17 @@ print(f"{model.n_clusters_} states")
 print(f"area under the ROC curve: {roc_auc_score(broken, surprise):.3f} (density), {roc_auc_score(broken, outside):.3f} (new cluster)")
 
 # %%
-# A threshold on the second score needs no tuning, because it is a probability:
+# For an alarm, take the density that only one usual minute in a thousand falls below:
 
-alarm = outside > 0.5
-print(f"{np.sum(alarm & broken)} of 20 alarms are right, {np.sum(alarm & ~broken)} of 400 usual minutes raise one")
+limit = np.quantile(model.score_samples(train), 0.001)
+alarm = surprise > -limit
+print(f"{np.sum(alarm & broken)} of 20 broken minutes raise an alarm, and {np.sum(alarm & ~broken)} of 400 usual ones")
+
+# %%
+# The probability of a new cluster is stricter: it weighs a row against the broad density of clusters that were never seen. It is near
+# one for rows far from everything, and needs no threshold.
+
+print(model.predict_proba([[55.0, 1.0], [60.0, 30.0]], new_cluster=True)[:, -1].round(3))
 
 # %%
 
@@ -55,6 +62,7 @@ density = model.score_samples(grid.reshape(-1, 2)).reshape(120, 120)
 axes[0].contourf(grid[..., 0], grid[..., 1], density, levels=np.linspace(-25, density.max(), 20), extend="min", cmap="Blues")
 axes[0].scatter(*train.T, s=3, color="k", alpha=0.3)
 axes[0].set(title="log density learned from usual days", xlabel="temperature", ylabel="vibration")
-shown = axes[1].scatter(*today.T, c=outside, s=14, cmap="coolwarm", vmin=0, vmax=1)
-axes[1].set(title="probability of belonging to no known state", xlabel="temperature")
-figure.colorbar(shown, ax=axes[1])
+for chosen, colour, name in ((~alarm, "#4477AA", "usual"), (alarm, "#EE6677", "alarm")):
+    axes[1].scatter(*today[chosen].T, s=14, color=colour, label=name)
+axes[1].set(title="today", xlabel="temperature")
+axes[1].legend()

@@ -17,7 +17,7 @@ from sklearn.datasets import make_blobs
 import hashmix as hm
 
 X, y = make_blobs(500, centers=8, cluster_std=0.9, random_state=3)
-posterior = hm.sample(X, n_draws=200, n_warmup="auto", n_chains=2, init="auto", random_state=0)
+posterior = hm.sample(X, n_draws=400, n_warmup="auto", n_chains=2, init="auto", random_state=0)
 print(posterior.verdict())
 hm.plot.trace(posterior)
 

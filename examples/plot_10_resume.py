@@ -12,6 +12,7 @@ been interrupted, and a finished run can be extended.
 # The callback stops the run after 60 sweeps, as a time limit or Ctrl-C would.
 
 import tempfile
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -24,8 +25,10 @@ X, y = make_blobs(500, centers=6, random_state=4)
 settings = {"n_draws": 100, "n_warmup": 50, "init": "auto", "random_state": 0}
 folder = Path(tempfile.mkdtemp())
 
-stopped = hm.sample(X, run_dir=folder / "run", callback=lambda sweep: sweep.number >= 60, **settings)
-print(f"{stopped.n_draws} draws before it was stopped")
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    hm.sample(X, run_dir=folder / "run", callback=lambda sweep: sweep.number >= 60, **settings)
+print(caught[0].message)
 
 # %%
 # Resume

@@ -90,8 +90,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
     weights_ : array of shape (n_clusters_,)
         Posterior predictive weight of each cluster, given the point estimate.
     means_, covariances_ : arrays
-        Posterior expectation of each cluster's parameters (components that have means): (n_clusters_, n_features), and
-        (n_clusters_, n_features) or (n_clusters_, n_features, n_features).
+        Posterior expectation of each cluster's parameters (components that have means), of shapes
+        ``(n_clusters_, n_features)``, and the same or ``(n_clusters_, n_features, n_features)``.
     probabilities_ : array of shape (n_samples,)
         The probability of each row's cluster, given the estimate; computed when it is asked for.
     tree_ : array of shape (n_clusters_ - 1, 4)
@@ -293,7 +293,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         return self._predictive.labels(rows, self.n_jobs)
 
     def predict_proba(self, X: Any, n_draws: int | None = None, new_cluster: bool = False) -> np.ndarray:
-        """The probability of each cluster for each row, (n_samples, n_clusters_).
+        """The probability of each cluster for each row, of shape ``(n_samples, n_clusters_)``.
 
         Parameters
         ----------
