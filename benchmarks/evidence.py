@@ -5,8 +5,8 @@
     make evidence ARGS="--data FOLDER"        # also the labelled sets and texts in FOLDER
     make evidence ARGS="--only front_page"
 
-Each benchmark writes a JSON file to ``benchmarks/results/``, with commit, date, machine, versions and a hash of the sources it measured.
-``benchmarks/tables.py`` then writes the tables of all pages from these files.
+Each benchmark writes a JSON file to ``benchmarks/results/``, with commit, date, machine, versions and a hash of the
+sources it measured. ``benchmarks/tables.py`` then writes the tables of all pages from these files.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Benchmark(NamedTuple):
 
 BENCHMARKS = [
     Benchmark("front_page.py", quick=True),
+    Benchmark("how_many_pictures.py", quick=True),
     Benchmark("parallel.py level", quick=True),
     Benchmark("parallel.py fits sweeps rate"),
     Benchmark("parallel.py threads documents large --threads {cores}"),

@@ -1,8 +1,9 @@
 """The table of the README: hashmix with its defaults beside what people use otherwise, on small sets that everybody has.
 
-Run: ``python benchmarks/front_page.py``. Iris, wine, breast_cancer and digits come with scikit-learn; "40 Gaussians" are 4,000 rows
-in 8 columns, of clusters of unequal sizes; "moons" are two half circles, which are not what a Gaussian mixture is for. Methods that are
-told the number of classes are marked. Peers see standardised columns, hashmix sees columns as they are. Takes a few minutes.
+Run: ``python benchmarks/front_page.py``. Iris, wine, breast_cancer and digits come with scikit-learn; "40 Gaussians"
+are 4,000 rows in 8 columns, of clusters of unequal sizes; "moons" are two half circles, which are not what a Gaussian
+mixture is for. Methods that are told the number of classes are marked. Peers see standardised columns, hashmix sees
+columns as they are. Takes a few minutes.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 A table of customers
 ====================
 
-Real tables have numbers, counts, categories and blanks. A frame goes in as it is: hashmix recognises what the columns hold,
-sets ids aside, and leaves blank cells out of the likelihood. Nothing is filled in and nothing is scaled.
+Real tables have numbers, counts, categories and blanks. A frame goes in as it is: hashmix recognises what the columns
+hold, sets ids aside, and leaves blank cells out of the likelihood. Nothing is filled in and nothing is scaled.
 """
 
 # %%

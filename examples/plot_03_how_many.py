@@ -2,16 +2,17 @@
 How many clusters?
 ==================
 
-The number of clusters is unknown, so it has a posterior like everything else that is unknown. This example shows what it looks
-like where it is sharp, where it is not, and what to do if you want fewer clusters than the posterior has.
+The number of clusters is unknown, so it has a posterior like everything else that is unknown. This example shows what
+it looks like where it is sharp, where it is not, and what to do if you want fewer clusters than the posterior has.
 """
 
 # %%
 # Sharp, and not sharp
 # --------------------
-# Six groups of fifty rows. In the first fit, the size of clusters is learned, and all clusters are of about that size: the posterior
-# is sure that there are six. In the second, we fix a component with round clusters of variance 1, and clusters may be as small as
-# one row. The estimate has the same six clusters, but many draws have one or two more, of a few rows each.
+# Six groups of fifty rows. In the first fit, the size of clusters is learned, and all clusters are of about that
+# size: the posterior is sure that there are six. In the second, we fix a component with round clusters of variance 1,
+# and clusters may be as small as one row. The estimate has the same six clusters, but many draws have one or two
+# more, of a few rows each.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,8 +41,8 @@ for name, model in models.items():
     print(name, model.posterior_.n_clusters_probabilities())
 
 # %%
-# So the number of clusters of a draw, and the number of clusters worth talking about, are two questions. The estimate answers the second:
-# it is the partition nearest to all draws, and clusters that come and go are not in it.
+# So the number of clusters of a draw, and the number of clusters worth talking about, are two questions. The estimate
+# answers the second: it is the partition nearest to all draws, and clusters that come and go are not in it.
 
 # %%
 # Fewer clusters
@@ -53,7 +54,8 @@ hm.plot.tree(model.tree_, np.bincount(model.labels_))
 print(np.bincount(model.cut(2)))
 
 # %%
-# Which level would another sample show again? Two halves of the rows are clustered separately and compared at every level.
+# Which level would another sample show again? Two halves of the rows are clustered separately and compared at every
+# level.
 
 hm.plot.levels(model.levels())
 print(model.levels().reproducible)

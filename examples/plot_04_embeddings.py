@@ -2,8 +2,9 @@
 Embeddings of images
 ====================
 
-Embeddings have dozens of columns, and nobody knows how many groups are in them. Here the embedding is the plainest there is:
-principal components of the handwritten digits of scikit-learn. The clusters turn out to be styles of writing, not the ten digits.
+Embeddings have dozens of columns, and nobody knows how many groups are in them. Here the embedding is the plainest
+there is: principal components of the handwritten digits of scikit-learn. The clusters turn out to be styles of
+writing, not the ten digits.
 """
 
 # %%

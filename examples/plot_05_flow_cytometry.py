@@ -2,9 +2,9 @@
 Flow cytometry: rare populations
 ================================
 
-A cytometer measures a few markers on thousands of cells. Populations differ in size by orders of magnitude, and the rare ones
-are often the interesting ones. A Dirichlet process does not mind: clusters of 40 cells among 6,000 are found if they are
-distinct.
+A cytometer measures a few markers on thousands of cells. Populations differ in size by orders of magnitude, and the
+rare ones are often the interesting ones. A Dirichlet process does not mind: clusters of 40 cells among 6,000 are
+found if they are distinct.
 """
 
 # %%
@@ -20,7 +20,16 @@ import hashmix as hm
 
 rng = np.random.default_rng(3)
 markers = ["CD3", "CD4", "CD8", "CD19"]
-centres = np.array([[4.5, 4.6, 0.6, 0.4], [4.4, 0.7, 4.8, 0.5], [0.5, 1.2, 0.6, 4.4], [0.6, 2.6, 0.7, 0.5], [4.5, 4.2, 4.6, 0.6], [2.4, 0.6, 2.6, 0.4]])
+centres = np.array(
+    [
+        [4.5, 4.6, 0.6, 0.4],
+        [4.4, 0.7, 4.8, 0.5],
+        [0.5, 1.2, 0.6, 4.4],
+        [0.6, 2.6, 0.7, 0.5],
+        [4.5, 4.2, 4.6, 0.6],
+        [2.4, 0.6, 2.6, 0.4],
+    ]
+)
 sizes = [2500, 1500, 1000, 760, 40, 200]
 population = np.repeat(np.arange(6), sizes)
 roots = 0.35 * np.eye(4) + rng.normal(0.0, 0.12, size=(6, 4, 4))
@@ -29,7 +38,8 @@ cells = centres[population] + np.einsum("nij,nj->ni", roots[population], rng.nor
 # %%
 # The fit
 # -------
-# ``component="auto"`` tries Gaussians with diagonal and with full covariances on a sample of the rows and takes the better one.
+# ``component="auto"`` tries Gaussians with diagonal and with full covariances on a sample of the rows and takes the
+# better one.
 
 model = hm.SplitMergeMixture(random_state=0).fit(cells)
 print(type(model.component_).__name__, np.sort(np.bincount(model.labels_))[::-1])
@@ -53,4 +63,5 @@ for ax, (i, j) in zip(axes, [(1, 2), (0, 3), (0, 2)], strict=True):
 # %%
 # The clusters as a table, with intervals of their sizes and means:
 
-model.posterior_.clusters(cells, feature_names=markers)[["size", "size_low", "size_high", *(f"{m}_mean" for m in markers)]].round(2)
+columns = ["size", "size_low", "size_high", *(f"{marker}_mean" for marker in markers)]
+model.posterior_.clusters(cells, feature_names=markers)[columns].round(2)

@@ -2,8 +2,8 @@
 Short documents
 ===============
 
-A matrix of word counts is clustered by a multinomial mixture. The number of topics is found. Each topic comes with its words, and
-each document with the probability of its topic.
+A matrix of word counts is clustered by a multinomial mixture. The number of topics is found. Each topic comes with
+its words, and each document with the probability of its topic.
 """
 
 # %%
@@ -24,7 +24,7 @@ subjects = {
     "computer": "screen keyboard file network update password printer mouse cloud backup disk error",
     "music": "guitar song band drum concert melody piano singer record chorus tune stage",
 }
-common = "today good new time people thing day week please thanks look great".split()
+common = ["today", "good", "new", "time", "people", "thing", "day", "week", "please", "thanks", "look", "great"]
 rng = np.random.default_rng(0)
 names, words = list(subjects), [text.split() for text in subjects.values()]
 y = rng.integers(5, size=400)
@@ -43,7 +43,8 @@ print(f"{model.n_clusters_} topics")
 # %%
 # What the topics are about
 # -------------------------
-# Lift is how much more frequent a word is in the cluster than in all documents. Sorted by lift, words of no subject disappear.
+# Lift is how much more frequent a word is in the cluster than in all documents. Sorted by lift, words of no subject
+# disappear.
 
 topics = model.top_words(5, by="lift", feature_names=vectorizer.get_feature_names_out())
 for topic in topics:

@@ -2,8 +2,8 @@
 Anomaly scores
 ==============
 
-The posterior predictive is a density, so it tells usual rows from unusual ones. Two scores are at hand: the log density of a row,
-and the probability that it belongs to none of the clusters.
+The posterior predictive is a density, so it tells usual rows from unusual ones. Two scores are at hand: the log
+density of a row, and the probability that it belongs to none of the clusters.
 """
 
 # %%
@@ -39,7 +39,8 @@ model = hm.SplitMergeMixture(random_state=0).fit(train)
 surprise = -model.score_samples(today)
 outside = model.predict_proba(today, new_cluster=True)[:, -1]
 print(f"{model.n_clusters_} states")
-print(f"area under the ROC curve: {roc_auc_score(broken, surprise):.3f} (density), {roc_auc_score(broken, outside):.3f} (new cluster)")
+for name, score in (("density", surprise), ("new cluster", outside)):
+    print(f"area under the ROC curve by {name}: {roc_auc_score(broken, score):.3f}")
 
 # %%
 # For an alarm, take the density that only one usual minute in a thousand falls below:
@@ -49,8 +50,8 @@ alarm = surprise > -limit
 print(f"{np.sum(alarm & broken)} of 20 broken minutes raise an alarm, and {np.sum(alarm & ~broken)} of 400 usual ones")
 
 # %%
-# The probability of a new cluster is stricter: it weighs a row against the broad density of clusters that were never seen. It is near
-# one for rows far from everything, and needs no threshold.
+# The probability of a new cluster is stricter: it weighs a row against the broad density of clusters that were never
+# seen. It is near one for rows far from everything, and needs no threshold.
 
 print(model.predict_proba([[55.0, 1.0], [60.0, 30.0]], new_cluster=True)[:, -1].round(3))
 

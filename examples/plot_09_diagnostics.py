@@ -2,8 +2,8 @@
 Can I trust the draws?
 ======================
 
-MCMC is exact in the long run. Whether a run was long enough is a question that the draws can answer in part: run two or more
-chains and compare them. This example shows a run to trust and one not to.
+MCMC is exact in the long run. Whether a run was long enough is a question that the draws can answer in part: run two
+or more chains and compare them. This example shows a run to trust and one not to.
 """
 
 # %%
@@ -30,8 +30,8 @@ posterior.summary().round(2)
 # %%
 # A run that is too short
 # -----------------------
-# The same data with one kind of move that changes one row at a time. The two chains start from one cluster, and from one cluster
-# per row; after 60 sweeps, they have not met.
+# The same data with one kind of move that changes one row at a time. The two chains start from one cluster, and from
+# one cluster per row; after 60 sweeps, they have not met.
 
 short = hm.sample(X, moves="gibbs", n_draws=60, n_chains=2, init=["single", "singletons"], random_state=0)
 print(short.verdict())
@@ -40,8 +40,8 @@ hm.plot.trace(short)
 # %%
 # What is certain?
 # ----------------
-# How often two rows are together, over all draws of the good run, in the order of the estimated clusters. Dark blocks are clusters that
-# all draws have; grey ones are rows between two clusters.
+# How often two rows are together, over all draws of the good run, in the order of the estimated clusters. Dark blocks
+# are clusters that all draws have; grey ones are rows between two clusters.
 
 hm.plot.co_clustering(posterior)
 

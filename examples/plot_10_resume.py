@@ -2,8 +2,8 @@
 Stop, resume, extend
 ====================
 
-With a run folder, draws are on disk as they come. A run that was stopped goes on where it stopped, to the same draws as if it had never
-been interrupted, and a finished run can be extended.
+With a run folder, draws are on disk as they come. A run that was stopped goes on where it stopped, to the same draws
+as if it had never been interrupted, and a finished run can be extended.
 """
 
 # %%

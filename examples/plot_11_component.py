@@ -2,16 +2,16 @@
 Write a component
 =================
 
-A component says how a cluster makes data. This one says that all columns of a cluster are waiting times, exponential with a rate of
-their own. It is complete: the model, array code that is easy to check, and six small functions that are compiled. All moves
-work with it, and the test at the end proves that one of them is exact for it.
+A component says how a cluster makes data. This one says that all columns of a cluster are waiting times, exponential
+with a rate of their own. It is complete: the model, array code that is easy to check, and six small functions that
+are compiled. All moves work with it, and the test at the end proves that one of them is exact for it.
 """
 
 # %%
 # The class
 # ---------
-# Parameters, and plain array code over many clusters at once. A column of a cluster has a rate λ ~ Gamma(shape, rate); with n rows
-# and sum s, its marginal likelihood is Γ(a + n) / Γ(a) · bᵃ / (b + s)ᵃ⁺ⁿ.
+# Parameters, and plain array code over many clusters at once. A column of a cluster has a rate λ ~ Gamma(shape,
+# rate); with n rows and sum s, its marginal likelihood is Γ(a + n) / Γ(a) · bᵃ / (b + s)ᵃ⁺ⁿ.
 
 import math
 from typing import NamedTuple
@@ -145,8 +145,8 @@ def _log_marginal(model, slots, slot):
 # %%
 # The proof
 # ---------
-# For four rows there are 15 partitions. ``transition_matrix`` walks every path of the compiled move, with every coin. The exact
-# posterior must be left as it is.
+# For four rows there are 15 partitions. ``transition_matrix`` walks every path of the compiled move, with every coin.
+# The exact posterior must be left as it is.
 
 few = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, 2.6], [0.9, 1.3]])
 component, prior = WaitingTimes(2.0, 0.5), hm.priors.DirichletProcess(1.0)
@@ -169,4 +169,5 @@ ax.set(xscale="log", yscale="log", xlabel="first wait", ylabel="second wait", ti
 plt.show()
 
 # %%
-# :doc:`/extending` explains what else a component can do, and has examples of moves, priors, hash families and file readers.
+# :doc:`/extending` explains what else a component can do, and has examples of moves, priors, hash families and file
+# readers.
