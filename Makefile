@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-slow lint format docs evidence dist benchmark clean
+.PHONY: demo test test-slow lint types format docs evidence dist benchmark clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,10 @@ lint: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# At least 95 % of the public names have complete types.
+types: .venv/.installed
+	$(BIN)/python .github/type_completeness.py 0.95
 
 format: .venv/.installed
 	$(BIN)/ruff check --fix .
