@@ -13,12 +13,16 @@ SOURCES = Path(__file__).parent.parent / "src"
 
 
 def main() -> int:
+    """Run pyright on the package and compare the share with the one asked for."""
     asked = float(sys.argv[1])
-    command = ["-m", "pyright", "--pythonpath", sys.executable, "--verifytypes", "hashmix", "--ignoreexternal", "--outputjson"]
+    options = ["--pythonpath", sys.executable, "--verifytypes", "hashmix", "--ignoreexternal", "--outputjson"]
+    command = [sys.executable, "-m", "pyright", *options]
     # Elsewhere than in the repository, where pyright would take the package for part of a project without types.
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
-        ran = subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if not ran.stdout.startswith("{"):
+        sys.exit(f"pyright said no figures: {ran.stdout}{ran.stderr}")
     found = json.loads(ran.stdout)["typeCompleteness"]
     for symbol in found["symbols"]:
         if not symbol["isTypeKnown"] and "-v" in sys.argv:

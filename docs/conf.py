@@ -34,6 +34,7 @@ linkcheck_anchors = False
 autosummary_generate = True
 autodoc_typehints = "none"  # the numpydoc sections say it
 autodoc_member_order = "groupwise"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

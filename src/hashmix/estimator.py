@@ -18,6 +18,7 @@ from hashmix.core.validation import bad_parameter, check_choice, check_flag, che
 from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
 from hashmix.estimator_input import InputChecks, some_rows
+from hashmix.posterior import Posterior
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
 from hashmix.posterior.predictive import Predictive
@@ -123,6 +124,15 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
     4
     """
 
+    sample_indices_: np.ndarray
+    posterior_: Posterior
+    labels_: np.ndarray
+    component_: Any
+    n_clusters_: int
+    weights_: np.ndarray
+    means_: np.ndarray
+    covariances_: np.ndarray
+
     def __init__(
         self,
         component: Any = "auto",
@@ -204,7 +214,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
         for name in ("tree_", "probabilities_", "_levels"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
+        self.n_iter_: int = max(1, self.posterior_.settings["n_sweeps"])
         self._set_estimate()
         if sampled:
             self.labels_ = self._predictive.labels(self._checked_rows(X), self.n_jobs)

@@ -309,6 +309,10 @@ class ClusterDisplay:
     >>> display = hashmix.plot.ClusterDisplay.from_estimator(model, X)
     """
 
+    labels: np.ndarray
+    ax_: Any
+    figure_: Any
+
     def __init__(self, X: Any, labels: np.ndarray) -> None:
         self.X, self.labels = X, labels
 

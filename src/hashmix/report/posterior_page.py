@@ -27,7 +27,7 @@ _ROWS_FOR_COLUMNS = 50_000
 
 def write_report(
     posterior: Posterior,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     X: Any,
     feature_names: Any,
     labels: np.ndarray,
