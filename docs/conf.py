@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "reference_url": {"hashmix": None},
     "image_scrapers": ("matplotlib",),
+    "capture_repr": ("_repr_html_",),
 }
 
 # ---- theme -----------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ its words, and each document with the probability of its topic.
 # --------
 # Four hundred short messages on five subjects; half of the words of a message are of no subject.
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -56,13 +55,9 @@ hm.plot.words(topics, np.bincount(model.labels_), n_clusters=6)
 # A new message
 # -------------
 
-new = vectorizer.transform(["please look at the guitar on the stage", "the oven and the garden"])
+new = vectorizer.transform(["please look at the guitar on the stage", "bake the tomato with butter and put soil on the lawn"])
 for probabilities in model.predict_proba(new):
     print(probabilities.round(2))
 
 # %%
-# The second one is about two subjects. A mixture puts a document into one cluster, and says how sure it is.
-
-figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
-ax.hist(model.probabilities_, bins=20)
-ax.set(xlabel="probability of the document's topic", ylabel="documents")
+# The second one has words of two subjects. A mixture puts a document into one cluster, and says how sure it is of which.

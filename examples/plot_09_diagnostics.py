@@ -40,8 +40,8 @@ hm.plot.trace(short)
 # %%
 # What is certain?
 # ----------------
-# How often two rows are together, over all draws of the good run, in the order of the estimated clusters. Dark blocks
-# are clusters that all draws have; grey ones are rows between two clusters.
+# How often two rows are together, over all draws of the good run, in the order of the estimated clusters. Bright blocks
+# are clusters that all draws have; grey stripes are rows between two clusters.
 
 hm.plot.co_clustering(posterior)
 
