@@ -58,7 +58,7 @@ def main() -> None:
             found = {"ARI": round(float(adjusted_rand_score(y, labels)), 3), "K": len(set(labels[labels >= 0].tolist()))}
             results[name]["methods"][method] = found
             print(f"{name:14s} {method:28s} {found}", flush=True)
-    write_results("front_page", {"sets": results})
+        write_results("front_page", {"sets": results})
 
 
 if __name__ == "__main__":

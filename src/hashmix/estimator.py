@@ -88,14 +88,14 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         Cluster of each row in the point estimate (``posterior_.point_estimate()``), numbered in the order of first appearance.
     n_clusters_ : int
         Number of clusters in the point estimate.
-    weights_ : array of shape (n_clusters_,)
+    weights_ : array of shape ``(n_clusters_,)``
         Posterior predictive weight of each cluster, given the point estimate.
     means_, covariances_ : arrays
         Posterior expectation of each cluster's parameters (components that have means), of shapes
         ``(n_clusters_, n_features)``, and the same or ``(n_clusters_, n_features, n_features)``.
     probabilities_ : array of shape (n_samples,)
         The probability of each row's cluster, given the estimate; computed when it is asked for.
-    tree_ : array of shape (n_clusters_ - 1, 4)
+    tree_ : array of shape ``(n_clusters_ - 1, 4)``
         Which clusters belong together, as a linkage matrix of SciPy; see :meth:`cut`.
     posterior_ : Posterior
         All draws, with diagnostics.
