@@ -70,8 +70,11 @@ def front_page(results: dict[str, Any]) -> Lines:
 
 def fits(level: dict[str, Any], whole: dict[str, Any]) -> Lines:
     yield ["data", "what", "seconds", "`KMeans(500, n_init=1)` of the same run, seconds"]
-    seconds = _range(run["seconds"] for run in level["runs"])
-    yield ["100,000 × 32, K = 500", "from one cluster to NMI ≥ .99 and K within 2 %", seconds, f"{level['KMeans seconds']:.1f}"]
+    starts = {"runs": "from one cluster", "from scratch": "from scratch", "from one cluster": "from one cluster"}
+    for name in [each for each in starts if each in level]:
+        what = f"{starts[name]} to NMI ≥ .99 and K within 2 %"
+        seconds = _range(run["seconds"] for run in level[name])
+        yield ["100,000 × 32, K = 500", what, seconds, f"{level['KMeans seconds']:.1f}"]
     for name, runs in whole.items():
         if isinstance(runs, list) and name != "measured":
             other = f"{whole['KMeans seconds']:.1f}" if "K = 500" in name else ""
