@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-slow lint format benchmark clean
+.PHONY: demo test test-slow lint types format docs evidence dist benchmark clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -18,9 +18,27 @@ lint: .venv/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# At least 95 % of the public names have complete types.
+types: .venv/.installed
+	$(BIN)/python .github/type_completeness.py 0.95
+
 format: .venv/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The site, in docs/_build/html; all examples of the gallery run. Links within it are checked: a broken one is a warning, and warnings are errors.
+docs: .venv/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Figures that README and docs publish, and the tables made of them; ARGS=--quick for those that take minutes.
+evidence: .venv/.installed
+	$(BIN)/python benchmarks/evidence.py $(ARGS)
+
+# The same bytes at every build of the same commit.
+dist: .venv/.installed
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
 
 benchmark: .venv/.installed
 	$(BIN)/python benchmarks/kernels.py
@@ -38,5 +56,9 @@ benchmark: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
+.venv/.installed-docs: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache

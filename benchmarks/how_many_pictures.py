@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+from report import write_results
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import adjusted_rand_score
 
@@ -42,9 +43,12 @@ def breast_cancer() -> None:
     views = {"labels_": model.labels_, 'cut("reproducible")': model.cut("reproducible")}
     views |= {f"cut({k})": model.cut(k) for k in (5, 3, 2)}
     views |= {f"sample_size={m}": hm.SplitMergeMixture(sample_size=m, random_state=0).fit(X).labels_ for m in (100, 200)}
+    found = {}
     for name, labels in views.items():
         sizes = np.sort(np.bincount(labels))[::-1]
-        print(f"| `{name}` | {len(sizes)} | {adjusted_rand_score(y, labels):.2f} | {', '.join(map(str, sizes[:5]))} |")
+        index = round(float(adjusted_rand_score(y, labels)), 3)
+        found[name] = {"clusters": len(sizes), "ARI": index, "largest": sizes[:5].tolist()}
+    write_results("breast_cancer", {"views": found})
 
 
 if __name__ == "__main__":

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
+from report import write_results
+from rivals import choosing_k, told_k
 from sklearn import datasets
-from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 import hashmix as hm
@@ -35,8 +36,6 @@ NINE = ["iris", "wine", "breast_cancer", "digits", "pendigits", "satellite", "le
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 MOST_ROWS = 8000
 RESULTS = Path(__file__).parent / "results"
-#: Numbers of components that BIC chooses from.
-BIC_FROM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 60)
 
 
 def load(name: str, folder: str, most_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,25 +62,9 @@ def k_means(X: np.ndarray, y: np.ndarray) -> float:
 
 def peers(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Adjusted Rand index of every peer."""
-    k = len(set(y.tolist()))
     Z = StandardScaler().fit_transform(X.astype(np.float64))
-
-    def full(n: int) -> GaussianMixture:
-        return GaussianMixture(n, reg_covar=1e-3, random_state=0).fit(Z)
-
-    told = {"k-means told K": k_means(X, y)}
-    told |= {
-        "Gaussian mixture told K": adjusted_rand_score(y, full(k).predict(Z)),
-        "Ward told K": adjusted_rand_score(y, AgglomerativeClustering(k).fit_predict(Z)),
-    }
-    by_bic = min((full(n) for n in BIC_FROM if n < len(Z) // 5), key=lambda mixture: mixture.bic(Z))
-    bayes = BayesianGaussianMixture(n_components=min(30, len(Z) // 5), reg_covar=1e-3, max_iter=300, random_state=0).fit(Z)
-    size = max(5, len(Z) // 200)
-    return told | {
-        "Gaussian mixture by BIC": adjusted_rand_score(y, by_bic.predict(Z)),
-        "BayesianGaussianMixture": adjusted_rand_score(y, bayes.predict(Z)),
-        "HDBSCAN": adjusted_rand_score(y, HDBSCAN(min_cluster_size=size, copy=True).fit_predict(Z)),
-    }
+    found = {name: adjusted_rand_score(y, labels) for name, labels in [*told_k(Z, len(set(y.tolist()))), *choosing_k(Z)]}
+    return found | {"k-means told K": k_means(X, y)}
 
 
 def ours(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
@@ -161,8 +144,7 @@ def main() -> None:
     means = means_of(results)
     print("means", means)
     if not options.names:
-        path = RESULTS / f"resolutions_{half}.json"
-        path.write_text(json.dumps({"means": means, "sets": results}, indent=1) + "\n", encoding="utf-8")
+        write_results(f"resolutions_{half}", {"means": means, "sets": results})
     both = known("tuned") | known("kept")
     if half != "whole" and not options.names and all(name in both for name in NINE):
         print("means of the nine", means_of({name: both[name] for name in NINE}))

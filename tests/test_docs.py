@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +21,8 @@ from hashmix.moves.hashed.hashed_gibbs import OPENING, STRAY
 DOCS = Path(__file__).parent.parent / "docs"
 EXTENDING = re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(encoding="utf-8"), re.DOTALL)
 READING = re.findall(r"```python\n(.*?)```", (DOCS / "reading_files.md").read_text(encoding="utf-8"), re.DOTALL)
+PAGES = [DOCS.parent / "README.md", *(DOCS / name for name in ("index.md", "install.md", "quick_start.md"))]
+PAGES += sorted(page for page in (DOCS / "guide").glob("*.md") if "```python" in page.read_text(encoding="utf-8"))
 TITLES = [example.splitlines()[0].strip('"') for example in EXTENDING]
 
 
@@ -61,12 +66,68 @@ def test_docstrings_name_all_choices():
             assert f'"{name}"' in text, (registry.parameter, name)
 
 
-def test_the_readme_names_all_choices():
-    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+def test_the_guide_names_all_choices():
+    text = (DOCS / "guide" / "components.md").read_text(encoding="utf-8")
     for registry in (hm.components.COMPONENTS, hm.priors.PRIORS):
         for name in registry.names:
             maker = registry[name]
-            assert f'"{name}"' in text or f"`{maker.__name__}`" in text, name
+            assert f'"{name}"' in text, name
+            assert f"`{maker.__name__}`" in text, name
+
+
+def test_the_guide_names_all_commands_and_formats():
+    text = (DOCS / "guide" / "command_line.md").read_text(encoding="utf-8")
+    for command in ("fit", "resume", "report", "paper", "data", "warmup"):
+        assert f"hashmix {command}" in text, command
+
+
+def blocks(page):
+    """The Python of a page, as one script, and what the page says that it prints."""
+    found = re.findall(r"^```(python|text)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    code, printed = ("\n".join(text for kind, text in found if kind == wanted) for wanted in ("python", "text"))
+    return code, printed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_run_and_print_what_they_show(page, tmp_path):
+    """The blocks of a page are one script. If some of its output is shown, all of that is printed, in this order."""
+    code, shown = blocks(page)
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+    )
+    assert ran.returncode == 0, ran.stderr
+    printed = ran.stdout.splitlines()
+    missing = [line for line in shown.splitlines() if line not in printed]
+    assert not missing, ran.stdout
+
+
+def test_the_reference_has_every_public_name():
+    text = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"currentmodule:: ([\w.]+)\n(.*?)```", text, re.DOTALL))
+    for name, listed in sections.items():
+        public = set(importlib.import_module(name).__all__)
+        if name == "hashmix":
+            public = {each for each in public if not inspect.ismodule(getattr(hm, each))}
+        named = set(re.findall(r"^   (\w+)$", listed, re.MULTILINE)) | ({"Schedule"} if "Schedule" in text else set())
+        assert public <= named, (name, public - named)
+
+
+def test_tables_are_those_of_the_results():
+    """A page differs from its results, or the code that fits run has changed and the page does not say so."""
+    ran = subprocess.run(
+        [sys.executable, str(DOCS.parent / "benchmarks" / "tables.py"), "--check"], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}Run: python benchmarks/tables.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", sorted((DOCS.parent / "examples").glob("plot_*.py")), ids=lambda path: path.stem)
+def test_gallery_runs(example, tmp_path):
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    command = [sys.executable, "-W", "error", str(example)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+    assert ran.returncode == 0, ran.stderr
 
 
 def files_called(work):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +12,6 @@ from pathlib import Path
 import pytest
 
 import hashmix as hm
-
-ROOT = Path(__file__).parent.parent
 
 
 def test_public_names():
@@ -42,15 +39,6 @@ def test_public_objects_have_an_example(where, thing):
     assert thing.__doc__
     abstract = inspect.isabstract(thing) or where == "hashmix.testing.Script"
     assert abstract or ">>>" in thing.__doc__
-
-
-def readme_examples():
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-
-
-@pytest.mark.parametrize("example", readme_examples(), ids=lambda code: code.split("\n")[0])
-def test_readme_example_runs(example, tmp_path):
-    subprocess.run([sys.executable, "-c", example], check=True, cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg"})
 
 
 def copy_of_package(folder):

@@ -18,6 +18,7 @@ from hashmix.core.validation import bad_parameter, check_choice, check_flag, che
 from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
 from hashmix.estimator_input import InputChecks, some_rows
+from hashmix.posterior import Posterior
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
 from hashmix.posterior.predictive import Predictive
@@ -87,14 +88,14 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         Cluster of each row in the point estimate (``posterior_.point_estimate()``), numbered in the order of first appearance.
     n_clusters_ : int
         Number of clusters in the point estimate.
-    weights_ : array of shape (n_clusters_,)
+    weights_ : array of shape ``(n_clusters_,)``
         Posterior predictive weight of each cluster, given the point estimate.
     means_, covariances_ : arrays
-        Posterior expectation of each cluster's parameters (components that have means): (n_clusters_, n_features), and
-        (n_clusters_, n_features) or (n_clusters_, n_features, n_features).
+        Posterior expectation of each cluster's parameters (components that have means), of shapes
+        ``(n_clusters_, n_features)``, and the same or ``(n_clusters_, n_features, n_features)``.
     probabilities_ : array of shape (n_samples,)
         The probability of each row's cluster, given the estimate; computed when it is asked for.
-    tree_ : array of shape (n_clusters_ - 1, 4)
+    tree_ : array of shape ``(n_clusters_ - 1, 4)``
         Which clusters belong together, as a linkage matrix of SciPy; see :meth:`cut`.
     posterior_ : Posterior
         All draws, with diagnostics.
@@ -126,6 +127,15 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
     >>> model.n_clusters_
     4
     """
+
+    sample_indices_: np.ndarray
+    posterior_: Posterior
+    labels_: np.ndarray
+    component_: Any
+    n_clusters_: int
+    weights_: np.ndarray
+    means_: np.ndarray
+    covariances_: np.ndarray
 
     def __init__(
         self,
@@ -214,7 +224,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
         for name in ("tree_", "probabilities_", "_levels"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
+        self.n_iter_: int = max(1, self.posterior_.settings["n_sweeps"])
         self._set_estimate()
         if sampled:
             self.labels_ = self._predictive.labels(self._checked_rows(X), self.n_jobs)
@@ -303,7 +313,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         return self._predictive.labels(rows, self.n_jobs)
 
     def predict_proba(self, X: Any, n_draws: int | None = None, new_cluster: bool = False) -> np.ndarray:
-        """The probability of each cluster for each row, (n_samples, n_clusters_).
+        """The probability of each cluster for each row, of shape ``(n_samples, n_clusters_)``.
 
         Parameters
         ----------

@@ -43,7 +43,7 @@ def sample(
     max_seconds: float | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-    run_dir: str | os.PathLike | None = None,
+    run_dir: str | os.PathLike[str] | None = None,
     callback: Callable[[Sweep], Any] | None = None,
 ) -> Posterior:
     """Draw partitions of the rows of X from their posterior.

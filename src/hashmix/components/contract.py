@@ -60,67 +60,67 @@ UNION_WORK = 4
 # ---- the verbs -----------------------------------------------------------------------------------------------------------
 
 
-def load(model, slots, data, i):
+def load(model: Any, slots: Any, data: Any, i: Any) -> Any:
     """Row i of the data, in the form the other verbs take."""
 
 
-def log_predictive(model, slots, slot, row):
+def log_predictive(model: Any, slots: Any, slot: Any, row: Any) -> Any:
     """Log p(row | cluster); an empty slot gives the prior predictive."""
 
 
-def log_predictive_without(model, slots, slot, row):
+def log_predictive_without(model: Any, slots: Any, slot: Any, row: Any) -> Any:
     """Log p(row | cluster without the row), for a row the cluster contains. Nothing is written."""
 
 
-def add(model, slots, slot, row):
+def add(model: Any, slots: Any, slot: Any, row: Any) -> Any:
     """Add a row to a cluster's statistics and update what is derived from them."""
 
 
-def collect(model, slots, slot, row):
+def collect(model: Any, slots: Any, slot: Any, row: Any) -> Any:
     """Add a row to a cluster's additive statistics only; :func:`derive` must follow before any other verb."""
 
 
-def remove(model, slots, slot, row):
+def remove(model: Any, slots: Any, slot: Any, row: Any) -> Any:
     """Remove a row from a cluster's statistics and update what is derived from them."""
 
 
-def log_marginal(model, slots, slot):
+def log_marginal(model: Any, slots: Any, slot: Any) -> Any:
     """Log m(cluster): the marginal likelihood of its rows."""
 
 
-def clear(model, slots, slot):
+def clear(model: Any, slots: Any, slot: Any) -> Any:
     """Make a slot empty."""
 
 
-def derive(model, slots, slot):
+def derive(model: Any, slots: Any, slot: Any) -> Any:
     """Recompute everything that is derived from a cluster's size and additive statistics."""
 
 
-def log_union(model, slots, a, b, into):
+def log_union(model: Any, slots: Any, a: Any, b: Any, into: Any) -> Any:
     """Log m(a ∪ b). Slot ``into`` is overwritten; :func:`log_marginal` of it then gives the same number."""
 
 
-def union_work(model, slots, a, b):
+def union_work(model: Any, slots: Any, a: Any, b: Any) -> Any:
     """Roughly how many predictives :func:`log_union` of two clusters costs; by default 4."""
 
 
-def unite(model, slots, a, b, into):
+def unite(model: Any, slots: Any, a: Any, b: Any, into: Any) -> Any:
     """Make slot a the union of clusters a and b, and b empty; :func:`log_union` of them was called just before."""
 
 
-def log_difference(model, slots, whole, part, into):
+def log_difference(model: Any, slots: Any, whole: Any, part: Any, into: Any) -> Any:
     """Log m(whole ∖ part), where slot ``part`` holds some rows of a cluster. Slot ``into`` is overwritten with the rest."""
 
 
-def separate(model, slots, whole, part, into):
+def separate(model: Any, slots: Any, whole: Any, part: Any, into: Any) -> Any:
     """Remove what slot ``part`` holds from cluster ``whole``; :func:`log_difference` was called just before."""
 
 
-def take(model, slots, source, into):
+def take(model: Any, slots: Any, source: Any, into: Any) -> Any:
     """Let slot ``into`` hold what slot ``source`` holds; ``source`` is not a cluster any more."""
 
 
-def is_full(model, slots):
+def is_full(model: Any, slots: Any) -> Any:
     """Whether the slots might be too small for another proposal. The driver then returns, and they grow."""
 
 

@@ -38,30 +38,30 @@ _EPS = 4.0 * 2.0**-24
 # ---- the verbs -------------------------------------------------------------------------------------------------------------
 
 
-def log_densities(density, weights, data, rows, begin, end, features, out):
+def log_densities(density: Any, weights: Any, data: Any, rows: Any, begin: Any, end: Any, features: Any, out: Any) -> Any:
     """φ(x) · weights of rows ``rows[begin:end]``, in float32, written to the first rows of ``out``.
 
     ``weights`` are those of all columns, or of some (:func:`gathered`); ``features`` is a buffer with ``n_terms`` columns.
     """
 
 
-def gathered(density, columns):
+def gathered(density: Any, columns: Any) -> Any:
     """The weights of some columns."""
 
 
-def log_density(density, data, i, c):
+def log_density(density: Any, data: Any, i: Any, c: Any) -> Any:
     """Log density of row i in column c, in float64, with the intercept; up to a term that depends on the row alone."""
 
 
-def pair_weights(density, a, b):
+def pair_weights(density: Any, a: Any, b: Any) -> Any:
     """What :func:`log_odds` of column a against column b takes."""
 
 
-def log_odds(density, pair, data, i, row):
+def log_odds(density: Any, pair: Any, data: Any, i: Any, row: Any) -> Any:
     """Log density of row i in one column minus that in another, in float64; ``row`` is what ``load`` made of it."""
 
 
-def rounding(density, data, i):
+def rounding(density: Any, data: Any, i: Any) -> Any:
     """A bound on the error of :func:`log_densities` for row i."""
 
 

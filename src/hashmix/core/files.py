@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 __all__ = ["write_atomically"]
 
 
-def write_atomically(path: str | os.PathLike, content: bytes | Callable[[BinaryIO], Any]) -> None:
+def write_atomically(path: str | os.PathLike[str], content: bytes | Callable[[BinaryIO], Any]) -> None:
     """Write a file so that readers see either the old file or the complete new one.
 
     The content goes to ``<name>.part`` in the same folder, is flushed to disk, and is then renamed. On any error the

@@ -29,6 +29,9 @@ class Registry(Generic[T]):
     ['dirichlet-process', 'pitman-yor', 'mixture-of-finite-mixtures', 'flat']
     """
 
+    parameter: str
+    kind: Any
+
     def __init__(self, parameter: str, kind: type[Any]) -> None:
         self.parameter, self.kind = parameter, kind
         self._makers: dict[str, Callable[..., T]] = {}

@@ -152,19 +152,19 @@ def numpy_generator(chain_key: int, *step: int) -> np.random.Generator:
 # ---- the verbs -----------------------------------------------------------------------------------------------------
 
 
-def integer(rng, n):
+def integer(rng: Any, n: Any) -> Any:
     """Draw a uniform integer from 0, …, n − 1."""
 
 
-def bernoulli(rng, p):
+def bernoulli(rng: Any, p: Any) -> Any:
     """Return True with probability p."""
 
 
-def categorical(rng, weights, k, total):
+def categorical(rng: Any, weights: Any, k: Any, total: Any) -> Any:
     """Draw an index c < k with probability ``weights[c] / total``; the first k weights are ≥ 0 and sum to ``total``."""
 
 
-def height(rng, values, m, top):
+def height(rng: Any, values: Any, m: Any, top: Any) -> Any:
     """Draw a uniform height below ``top``, the largest of the first m values; return the smallest value at or above it."""
 
 

@@ -55,7 +55,7 @@ class Ingested(NamedTuple):
 
 
 def read_data(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
     header: bool | None = None,
@@ -65,7 +65,7 @@ def read_data(
     numeric: Sequence[str] = (),
     blank: Collection[str] = (),
     text: str | None = None,
-    vocabulary: str | os.PathLike | None = None,
+    vocabulary: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Ingested:
     """Read a file and decide what its columns hold.
@@ -173,7 +173,7 @@ def _matrix(
     path: Path,
     columns: Sequence[str] | None,
     drop: Sequence[str],
-    vocabulary: str | os.PathLike | None,
+    vocabulary: str | os.PathLike[str] | None,
     refused: list[str],
 ) -> Ingested:
     """A matrix, dense or sparse, with the columns asked for; blanks make it MixedRows."""

@@ -52,6 +52,8 @@ class MixedRows(DenseRows):
     (array([31. ,  0.5]), [1, 2], np.int64(2))
     """
 
+    levels: np.ndarray
+
     def __init__(self, values: np.ndarray, columns: Any = None, owner: str = "MixedRows") -> None:
         values = np.ascontiguousarray(values, np.float64)
         if columns is None:

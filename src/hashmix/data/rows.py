@@ -137,6 +137,8 @@ class Rows(ABC):
 class DenseRows(Rows):
     """Dense rows, C-contiguous, finite, float32 or float64."""
 
+    arrays: Any
+
     is_sparse = False
 
     def __init__(self, values: np.ndarray, summary: ColumnSummary | None = None) -> None:
@@ -293,6 +295,8 @@ def robust_summary(values: np.ndarray, summary: ColumnSummary, warn: bool = True
 
 class SparseRows(Rows):
     """Compressed sparse rows: columns in increasing order, each at most once per row."""
+
+    arrays: Any
 
     is_sparse = True
 

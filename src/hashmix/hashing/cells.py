@@ -37,6 +37,11 @@ class Cells:
         The cells as a hash table.
     """
 
+    order: np.ndarray
+    begins: np.ndarray
+    groups: np.ndarray
+    arrays: TableArrays
+
     def __init__(self, cell: np.ndarray, group: np.ndarray) -> None:
         n = len(cell)
         self.order = _order(cell)
@@ -71,7 +76,7 @@ class CellFamily(HashFamily):
 
     def __init__(self, cell_size: int = 1024) -> None:
         super().__init__(1, 1)
-        self.cell_size = check_integer(type(self).__name__, "cell_size", cell_size, low=1)
+        self.cell_size: int = check_integer(type(self).__name__, "cell_size", cell_size, low=1)
 
     def build(self, rows: Rows, key: int, generation: int = 0, n_jobs: int | None = None) -> Cells:
         """Group rows into cells around the pivots named by (key, generation).

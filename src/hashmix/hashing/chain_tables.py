@@ -53,11 +53,13 @@ class ChainTables:
     False
     """
 
+    rows: Rows
+
     def __init__(self, rows: Rows, key: int, n_jobs: int | None = None, first: ChainTables | None = None) -> None:
         self.rows = self._source = as_rows(rows, type(self).__name__)
         self.metric: np.ndarray | None = None
         self.key = key
-        self.n_jobs = n_jobs if self.rows.n_rows > _ROWS_FOR_THREADS else 1
+        self.n_jobs: int | None = n_jobs if self.rows.n_rows > _ROWS_FOR_THREADS else 1
         self._first = first
         self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._features: FeatureMap | None = None

@@ -276,7 +276,7 @@ def _as_dense_group(rows: Any, owner: str) -> DenseRows:
 # ---- kernel verbs --------------------------------------------------------------------------------------------------------
 
 
-def nonzeros(rows, i, features, columns, values):
+def nonzeros(rows: Any, i: Any, features: Any, columns: Any, values: Any) -> Any:
     """Write the non-zero features of row i and their values, in column order; return their number. For kernels.
 
     ``rows`` are the ``arrays`` of a :class:`~hashmix.data.rows.Rows`. If features are split by sign, ``columns`` of negative
@@ -284,7 +284,7 @@ def nonzeros(rows, i, features, columns, values):
     """
 
 
-def feature_value(rows, i, features, feature):
+def feature_value(rows: Any, i: Any, features: Any, feature: Any) -> Any:
     """The value of one feature of row i. For kernels."""
 
 

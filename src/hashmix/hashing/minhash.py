@@ -275,6 +275,13 @@ class WeightedMinHash(CodeFamily):
     (True, False)
     """
 
+    signed: bool | str
+    center: bool | str
+    scale: bool | str
+    scale_: bool | str
+    columns_: FeatureMap
+    bounds_: np.ndarray
+
     def __init__(
         self,
         n_bits: int = 1,
@@ -287,7 +294,7 @@ class WeightedMinHash(CodeFamily):
     ) -> None:
         super().__init__(n_bits, n_tables, random_state)
         owner = type(self).__name__
-        self.method = check_choice(owner, "method", method, ["icws", "rejection"])
+        self.method: str = check_choice(owner, "method", method, ["icws", "rejection"])
         self.signed, self.center = check_auto_flag(owner, "signed", signed), check_auto_flag(owner, "center", center)
         self.scale = check_scaling(owner, scale)
         if self.center is True and self.signed is False:
@@ -295,8 +302,8 @@ class WeightedMinHash(CodeFamily):
 
     def _fit_columns(self, rows: Rows) -> None:
         dense = not rows.is_sparse
-        self.signed_ = dense or has_negative(rows) if self.signed == "auto" else bool(self.signed)
-        self.center_ = dense and self.signed_ if self.center == "auto" else bool(self.center)
+        self.signed_: bool = dense or has_negative(rows) if self.signed == "auto" else bool(self.signed)
+        self.center_: bool = dense and self.signed_ if self.center == "auto" else bool(self.center)
         self.scale_ = standard_scale(rows) if self.scale == "auto" else self.scale
         self._check_entries(rows)
         self.columns_ = column_map(rows, self.center_, self.scale_, self.signed_)

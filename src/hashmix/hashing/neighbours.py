@@ -198,6 +198,9 @@ class Neighbours:
     [[0, 4, 2], [1, 5, 3], [2, 4, 0], [3, 5, 1], [4, 0, 2], [5, 1, 3]]
     """
 
+    lists: np.ndarray
+    arrays: TableArrays
+
     def __init__(
         self,
         X: Any,
@@ -282,7 +285,7 @@ class NeighbourLists(HashFamily):
 
     def __init__(self, n_bits: int = 32, n_tables: int = 16, n_neighbors: int = 12) -> None:
         super().__init__(n_bits, n_tables)
-        self.n_neighbors = _check_length(type(self).__name__, n_neighbors)
+        self.n_neighbors: int = _check_length(type(self).__name__, n_neighbors)
 
     def build(self, rows: Rows, key: int, generation: int = 0, n_jobs: int | None = None) -> Neighbours:
         """Find the neighbours of all rows with the functions named by (key, generation).

@@ -177,6 +177,11 @@ class SignProjection(CodeFamily):
     True
     """
 
+    scale: bool | str
+    scale_: bool | str
+    columns_: Any
+    offsets_: np.ndarray
+
     def __init__(
         self,
         n_bits: int = 10,

@@ -10,7 +10,7 @@ import numpy as np
 from hashmix.core.compiling import borrowed, helper, inlined, kernel
 from hashmix.core.rng import chain_keys, integer, stream
 from hashmix.core.validation import bad_parameter, check_integer, check_n_jobs
-from hashmix.data.rows import as_rows
+from hashmix.data.rows import Rows, as_rows
 from hashmix.hashing.family import in_threads
 
 __all__ = [
@@ -254,6 +254,12 @@ class Tables:
     >>> int(tables.sample(0, random_state=0)), tables.sample(0, similar=False, random_state=0) in (2, 3)
     (1, True)
     """
+
+    rows: Rows
+    n_jobs: int
+    bucket_codes: np.ndarray
+    table_begins: np.ndarray
+    arrays: TableArrays
 
     def __init__(self, X: Any, family: ComputesCodes, n_jobs: int | None = None) -> None:
         if not isinstance(family, ComputesCodes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,12 @@ class WordOrders:
     >>> order.tolist(), words.tolist()
     ([0, 2, 1, 3], [1, 1, 2, 3])
     """
+
+    rows: Rows
+    key: Any
+    n_jobs: int
+    weights: np.ndarray
+    norms: np.ndarray
 
     def __init__(self, rows: Rows, key: int, n_jobs: int) -> None:
         self.rows, self.key, self.n_jobs = rows, np.uint64(key), n_jobs

@@ -8,7 +8,7 @@ same randomness before the final pass. Nothing before the final pass may depend 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ _NO_BUCKETS = np.empty((0, 1), np.int32)
 # ---- the verbs of an allocation --------------------------------------------------------------------------------------------
 
 
-def allocate(rng, allocation, arrays, target, sides, forced):
+def allocate(rng: Any, allocation: Any, arrays: Any, target: Any, sides: Any, forced: Any) -> Any:
     """Assign ``scratch.rows[:m]`` to side a (with u) or b (with v); return log q of the final pass.
 
     ``sides`` is a :class:`hashmix.moves.driver.Sides`: u, v, a, b, m. On entry, slots a and b hold their anchors alone. If not
@@ -58,15 +58,15 @@ def allocate(rng, allocation, arrays, target, sides, forced):
     """
 
 
-def is_blind(allocation):
+def is_blind(allocation: Any) -> Any:
     """Whether q depends on the sizes of the sides alone, so that :func:`log_blind` gives it; False by default."""
 
 
-def log_blind(allocation, of_a, of_b):
+def log_blind(allocation: Any, of_a: Any, of_b: Any) -> Any:
     """Log q of a blind allocation with sides of these sizes, anchors included."""
 
 
-def work_per_row(allocation):
+def work_per_row(allocation: Any) -> Any:
     """Roughly how many predictives a row costs; by default 3: two for a pass, one to be assigned at first."""
 
 

@@ -15,7 +15,7 @@ log q(back) − log q(there).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,11 +145,11 @@ def sides_of(arrays, change, m):
 # ---- the verbs of a proposal -----------------------------------------------------------------------------------------------
 
 
-def choose(rng, law, arrays, target, tally):
+def choose(rng: Any, law: Any, arrays: Any, target: Any, tally: Any) -> Any:
     """Draw what to change: :func:`split`, :func:`cut`, :func:`merge` or :func:`nothing`."""
 
 
-def divide(rng, law, arrays, target, change, tally):
+def divide(rng: Any, law: Any, arrays: Any, target: Any, change: Any, tally: Any) -> Any:
     """Divide the rows of a proposed split or cut, and return log q(back) − log q(there), or an upper bound of it.
 
     Of a split: list the rows other than the anchors in ``scratch.rows`` and their sides, 0 or 1, in ``scratch.sides``, and
@@ -159,30 +159,30 @@ def divide(rng, law, arrays, target, change, tally):
     """
 
 
-def weigh_merge(rng, law, arrays, target, change, tally):
+def weigh_merge(rng: Any, law: Any, arrays: Any, target: Any, change: Any, tally: Any) -> Any:
     """Log q(back) − log q(there) of a proposed merge, or an upper bound of it that is cheap to compute.
 
     The slot ``spare(partition, 2)`` holds the union's marginal likelihood, unless :func:`reads_union` says that it need not.
     """
 
 
-def reads_union(law):
+def reads_union(law: Any) -> Any:
     """Whether :func:`weigh_merge` or :func:`complete` read the slot of the union; by default they may."""
 
 
-def complete(rng, law, arrays, target, change, tally):
+def complete(rng: Any, law: Any, arrays: Any, target: Any, change: Any, tally: Any) -> Any:
     """What the bound of :func:`divide` or :func:`weigh_merge` left out, at most 0; by default the bound was exact."""
 
 
-def updated(law, arrays, target, change):
+def updated(law: Any, arrays: Any, target: Any, change: Any) -> Any:
     """Called after a change was committed; by default it does nothing."""
 
 
-def prepare(law, arrays, target):
+def prepare(law: Any, arrays: Any, target: Any) -> Any:
     """Called once before a batch of proposals or updates; by default it does nothing."""
 
 
-def update(rng, law, arrays, target, step, tally):
+def update(rng: Any, law: Any, arrays: Any, target: Any, step: Any, tally: Any) -> Any:
     """Draw something from its full conditional, and change the state; ``step`` counts the updates of an application.
 
     Add 1 to ``tally[PROPOSED]`` per update, 1 to ``tally[ACCEPTED]`` if it changed something, and the number of predictives to

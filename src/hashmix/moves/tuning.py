@@ -69,9 +69,11 @@ class Tuner:
         Where the chain starts. Without warm-up, the numbers are those expected to be right there.
     """
 
+    is_work: list[bool]
+
     def __init__(self, schedule: Schedule, state: State) -> None:
         self.schedule = schedule
-        self.n = state.n_rows
+        self.n: int = state.n_rows
         self.is_work = [isinstance(weight, Work) for _, weight in schedule]
         self._shared = [m for m, (_, weight) in enumerate(schedule) if isinstance(weight, Work) and weight.shared]
         self._amounts = np.array([weight.predictives if isinstance(weight, Work) else 0.0 for _, weight in schedule])

@@ -26,7 +26,7 @@ _RECORD = "SHA256SUMS"
 _BLOCK, _TIMEOUT = 1 << 20, 30.0
 
 
-def download(name: str, folder: str | os.PathLike, show: bool = False, sources: Any = None) -> list[Path]:
+def download(name: str, folder: str | os.PathLike[str], show: bool = False, sources: Any = None) -> list[Path]:
     """Download the files of a data set; files that exist are verified instead.
 
     The SHA-256 of a file is recorded in ``SHA256SUMS`` when it is first downloaded. A file that differs from its record is an
@@ -85,7 +85,7 @@ def download(name: str, folder: str | os.PathLike, show: bool = False, sources: 
     return paths
 
 
-def verify(path: str | os.PathLike) -> None:
+def verify(path: str | os.PathLike[str]) -> None:
     """Verify a file against ``SHA256SUMS`` in its folder; raise a ValueError if its SHA-256 differs.
 
     A file without a record passes.

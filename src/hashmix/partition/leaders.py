@@ -7,7 +7,7 @@ is less than its own. So the leaders are the same before and after, no cluster i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def _least_ranks(seed, labels, capacity):
     return ranks
 
 
-def find_leaders(seed: np.uint64, partition) -> Leaders:
+def find_leaders(seed: np.uint64, partition: Any) -> Leaders:
     """The leaders of all clusters under the ranks of a seed.
 
     Examples

@@ -20,6 +20,7 @@ from hashmix.components.contract import (
 )
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.threads import Threads
+from hashmix.data.rows import Rows
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.partition.collecting import collect_statistics, derive_all
 from hashmix.partition.members import (
@@ -151,6 +152,18 @@ class State:
     (2, [0, 0, 1])
     >>> state.check()
     """
+
+    rows: Rows
+    component: Any
+    prior: Any
+    model: Any
+    learner: Any
+    hashed: ChainTables
+    threads: Threads
+    concentration: float
+    partition: Partition
+    slots: Any
+    scratch: Scratch
 
     def __init__(
         self,

@@ -156,7 +156,7 @@ class Posterior(Partitions):
 
     def report(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         X: Any = None,
         feature_names: Any = None,
         labels: Any = None,

@@ -166,7 +166,7 @@ class Record:
 
     # ---- files ---------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one ``.npz`` file: plain arrays and a JSON text, no pickle.
 
         Examples
@@ -182,7 +182,7 @@ class Record:
         write_posterior(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file written by :meth:`save`, or the draws of a run folder. Nothing in the files is executed.
 
         Examples

@@ -24,7 +24,7 @@ FORMAT = "hashmix-run-1"
 AnyRecord = TypeVar("AnyRecord", bound="Record")
 
 
-def read_about(path: str | os.PathLike) -> dict[str, Any]:
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The content of ``run.json``: format, versions, settings, a fingerprint of the data, and what is recorded.
 
     Examples
@@ -118,7 +118,7 @@ def fill_record(record: Record, chain: int, kept: dict[str, Any]) -> None:
             values[chain, chunk.first : chunk.first + count] = arrays[name][:count]
 
 
-def load_run(record_class: type[AnyRecord], path: str | os.PathLike) -> AnyRecord:
+def load_run(record_class: type[AnyRecord], path: str | os.PathLike[str]) -> AnyRecord:
     """The draws of a run folder, finished or not: labels stay on disk until they are asked for.
 
     If chains were stopped at different lengths, only the draws that all of them have are returned.

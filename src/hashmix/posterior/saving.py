@@ -38,7 +38,7 @@ def named_arrays(posterior: Record) -> dict[str, np.ndarray]:
     return arrays
 
 
-def write_posterior(posterior: Record, path: str | os.PathLike) -> None:
+def write_posterior(posterior: Record, path: str | os.PathLike[str]) -> None:
     """See :meth:`hashmix.Posterior.save`."""
     about = {
         "format": _FORMAT,
@@ -50,7 +50,7 @@ def write_posterior(posterior: Record, path: str | os.PathLike) -> None:
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
 
-def read_posterior(record_class: type[AnyRecord], path: str | os.PathLike) -> AnyRecord:
+def read_posterior(record_class: type[AnyRecord], path: str | os.PathLike[str]) -> AnyRecord:
     """See :meth:`hashmix.Posterior.load`."""
     try:
         with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:

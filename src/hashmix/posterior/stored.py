@@ -79,7 +79,7 @@ class StoredLabels:
     [[[0, 0, 1], [0, 1, 2]]]
     """
 
-    dtype = np.dtype(np.int32)
+    dtype: np.dtype[np.int32] = np.dtype(np.int32)
     ndim = 3
 
     def __init__(self, shape: tuple[int, int, int]) -> None:

@@ -32,8 +32,8 @@ class MixtureOfFiniteMixtures(PartitionPrior):
 
     def __init__(self, concentration: float = 1.0, rate: float = 1.0) -> None:
         owner = type(self).__name__
-        self.concentration = check_number(owner, "concentration", concentration)
-        self.rate = check_number(owner, "rate", rate)
+        self.concentration: float = check_number(owner, "concentration", concentration)
+        self.rate: float = check_number(owner, "rate", rate)
 
     @property
     def start_concentration(self) -> float:

@@ -30,8 +30,8 @@ class PitmanYor(PartitionPrior):
 
     def __init__(self, concentration: float = 1.0, discount: float = 0.25) -> None:
         owner = type(self).__name__
-        self.discount = check_number(owner, "discount", discount, high=1.0, closed=True)
-        self.concentration = check_number(owner, "concentration", concentration, low=-self.discount)
+        self.discount: float = check_number(owner, "discount", discount, high=1.0, closed=True)
+        self.concentration: float = check_number(owner, "concentration", concentration, low=-self.discount)
 
     @property
     def start_concentration(self) -> float:

@@ -31,7 +31,7 @@ _SURE = 0.9
 
 def write_report(
     posterior: Posterior,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     X: Any,
     feature_names: Any,
     labels: np.ndarray,

@@ -75,6 +75,20 @@ class Chain:
         Where draws go; a chain without one only runs.
     """
 
+    number: int
+    key: int
+    state: State
+    schedule: Schedule
+    settings: RunSettings
+    begin: float
+    sweeps: int
+    draws: int
+    names: list[str]
+    held: int
+    tuner: Tuner
+    since_draw: np.ndarray
+    seen: tuple[int, float]
+
     def __init__(
         self,
         number: int,

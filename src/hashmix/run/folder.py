@@ -62,7 +62,10 @@ class RunFolder:
         What chains write to; its labels are kept on disk from now on.
     """
 
-    def __init__(self, path: str | os.PathLike, about: dict[str, Any], record: Posterior) -> None:
+    path: Path
+    labels: StoredLabels
+
+    def __init__(self, path: str | os.PathLike[str], about: dict[str, Any], record: Posterior) -> None:
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"run_dir must be a folder. Got the file {str(self.path)!r} instead.")
@@ -185,7 +188,7 @@ def _lock(path: Path) -> BinaryIO:
     return file
 
 
-def known_keys(path: str | os.PathLike) -> list[int] | None:
+def known_keys(path: str | os.PathLike[str]) -> list[int] | None:
     """The keys of the chains of an existing run folder; None if it is not one."""
     if not (Path(path) / "run.json").exists():
         return None

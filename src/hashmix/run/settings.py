@@ -49,7 +49,7 @@ class RunSettings:
     max_seconds: float | None = None
     n_jobs: Any = None
     progress: bool = False
-    run_dir: str | os.PathLike | None = None
+    run_dir: str | os.PathLike[str] | None = None
     callback: Callable[[Any], Any] | None = None
 
     def checked(self, owner: str, n_rows: int) -> RunSettings:

@@ -44,11 +44,13 @@ class BetaBernoulli(CountComponent):
     array([0, 0, 1, 1])
     """
 
+    learn: bool
+
     binary = True
 
     def __init__(self, alpha: float, beta: float, learn: bool = False) -> None:
-        self.alpha = check_number("BetaBernoulli", "alpha", alpha)
-        self.beta = check_number("BetaBernoulli", "beta", beta)
+        self.alpha: float = check_number("BetaBernoulli", "alpha", alpha)
+        self.beta: float = check_number("BetaBernoulli", "beta", beta)
         self.learn = check_flag("BetaBernoulli", "learn", learn)
 
     @classmethod

@@ -72,6 +72,8 @@ class DirichletMultinomial(CountComponent):
     array([0, 0, 1, 1])
     """
 
+    learn: bool
+
     def __init__(self, concentration: Any, learn: bool = False) -> None:
         self.learn = check_flag("DirichletMultinomial", "learn", learn)
         self.concentration = concentration

@@ -54,10 +54,12 @@ class GammaPoisson(CountComponent):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    learn: bool
+
     def __init__(self, shape: Any, rate: float, learn: bool = False) -> None:
         self.learn = check_flag("GammaPoisson", "learn", learn)
         self.shape = shape
-        self.rate = check_number("GammaPoisson", "rate", rate)
+        self.rate: float = check_number("GammaPoisson", "rate", rate)
         check_vector("GammaPoisson", "shape", shape, np.size(shape), positive=True)
 
     @classmethod

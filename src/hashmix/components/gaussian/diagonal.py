@@ -55,12 +55,14 @@ class DiagonalGaussian(GaussianComponent):
     DiagonalGaussian(mean=0.0, kappa=0.01, shape=2.0, rate=0.1, learn=False)
     """
 
+    learn: bool
+
     def __init__(self, mean: Any, kappa: float, shape: float, rate: Any, learn: bool = False) -> None:
         owner = type(self).__name__
         self.learn = check_flag(owner, "learn", learn)
         self.mean = mean
-        self.kappa = check_number(owner, "kappa", kappa)
-        self.shape = check_number(owner, "shape", shape)
+        self.kappa: float = check_number(owner, "kappa", kappa)
+        self.shape: float = check_number(owner, "shape", shape)
         self.rate = rate
         check_vector(owner, "mean", mean, np.size(mean))
         check_vector(owner, "rate", rate, np.size(rate), positive=True)

@@ -57,6 +57,8 @@ class FullGaussian(GaussianComponent):
     FullGaussian(mean=0.0, kappa=0.01, dof=4.0, scale=0.1, learn=False)
     """
 
+    learn: bool
+
     # Learned with few degrees of freedom at first, the scale follows clusters that become smaller.
     sweeps_held_from_one = 5
 
@@ -64,8 +66,8 @@ class FullGaussian(GaussianComponent):
         owner = type(self).__name__
         self.learn = check_flag(owner, "learn", learn)
         self.mean = mean
-        self.kappa = check_number(owner, "kappa", kappa)
-        self.dof = check_number(owner, "dof", dof)
+        self.kappa: float = check_number(owner, "kappa", kappa)
+        self.dof: float = check_number(owner, "dof", dof)
         self.scale = scale
         check_vector(owner, "mean", mean, np.size(mean))
         _check_scale(scale, len(scale) if np.ndim(scale) else 1)

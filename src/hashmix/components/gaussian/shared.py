@@ -169,7 +169,7 @@ def sum_by_label(Y: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarr
     return one_hot.T @ Y
 
 
-def load_dense(model, slots, data, i):
+def load_dense(model: Any, slots: Any, data: Any, i: Any) -> Any:
     """The verb ``load`` of both Gaussians: row i in internal units."""
     row = slots.row
     for j in range(len(row)):

@@ -36,7 +36,7 @@ class Categorical(ColumnComponent):
     def __init__(self, concentration: Any, learn: bool = False) -> None:
         check_vector("Categorical", "concentration", concentration, np.size(concentration), positive=True)
         self.concentration = concentration
-        self.learn = check_flag("Categorical", "learn", learn)
+        self.learn: bool = check_flag("Categorical", "learn", learn)
 
     @classmethod
     def from_data(cls, X: Any, learn: bool = False) -> Categorical:

@@ -67,7 +67,7 @@ READERS.add(
 
 
 def read_file(
-    path: str | os.PathLike, columns: Sequence[str] | None = None, progress: bool = False, header: bool | None = None
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None, progress: bool = False, header: bool | None = None
 ) -> tuple[Any, list[str]]:
     """Read what is in a file, as it is, and the names of its columns.
 

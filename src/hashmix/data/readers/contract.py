@@ -57,6 +57,15 @@ class FileFormat(Declared):
            [100]], dtype=uint8), ['high'])
     """
 
+    suffixes: Any
+    read: Any
+    help: str
+    gzip: bool
+    pattern: str | None
+    selects_columns: bool
+    zstd: bool
+    takes_header: bool
+
     def __init__(
         self,
         suffixes: Sequence[str],

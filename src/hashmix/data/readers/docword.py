@@ -24,7 +24,7 @@ _HEADER = 3
 
 
 def read_docword(
-    path: str | os.PathLike, vocab: str | os.PathLike | None = None, progress: bool = False
+    path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None, progress: bool = False
 ) -> tuple[csr_matrix, list[str]]:
     """Read a UCI bag of words as a sparse matrix of counts with one row per document.
 
@@ -197,7 +197,7 @@ def _opened(path: Path) -> Any:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def read_vocabulary(path: str | os.PathLike, n_words: int) -> list[str]:
+def read_vocabulary(path: str | os.PathLike[str], n_words: int) -> list[str]:
     """Read the words that name the columns of a bag of words, one per line.
 
     Parameters
@@ -230,7 +230,7 @@ def read_vocabulary(path: str | os.PathLike, n_words: int) -> list[str]:
     return words
 
 
-def _read_words(path: Path, vocab: str | os.PathLike | None, n_words: int) -> list[str]:
+def _read_words(path: Path, vocab: str | os.PathLike[str] | None, n_words: int) -> list[str]:
     vocab = _find_vocab(path) if vocab is None else Path(vocab)
     return numbered(n_words) if vocab is None else read_vocabulary(vocab, n_words)
 

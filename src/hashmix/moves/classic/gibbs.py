@@ -78,7 +78,7 @@ class Gibbs(Update):
     works_in_parts = True
 
     def __init__(self, n_points: int | None = None) -> None:
-        self.n_points = None if n_points is None else check_integer("Gibbs", "n_points", n_points, low=1)
+        self.n_points: int | None = None if n_points is None else check_integer("Gibbs", "n_points", n_points, low=1)
 
     def units(self, state: State) -> int:
         return state.n_rows if self.n_points is None else self.n_points

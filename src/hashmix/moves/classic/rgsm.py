@@ -33,8 +33,8 @@ class RGSM(Proposal):
     """
 
     def __init__(self, n_scans: int = 5, launch: str = "coins") -> None:
-        self.n_scans = check_integer("RGSM", "n_scans", n_scans, low=0)
-        self.launch = check_choice("RGSM", "launch", launch, ["coins", "nearest"])
+        self.n_scans: int = check_integer("RGSM", "n_scans", n_scans, low=0)
+        self.launch: str = check_choice("RGSM", "launch", launch, ["coins", "nearest"])
 
     def law(self, state: State) -> Anchored:
         kind = SCANS_FROM_NEAREST if self.launch == "nearest" else SCANS_FROM_COINS

@@ -192,7 +192,7 @@ class SDDS(Proposal):
     """
 
     def __init__(self, merge_weight: str = "marginal") -> None:
-        self.merge_weight = check_choice("SDDS", "merge_weight", merge_weight, ["marginal", "bayes-factor"])
+        self.merge_weight: str = check_choice("SDDS", "merge_weight", merge_weight, ["marginal", "bayes-factor"])
 
     def law(self, state: State) -> SmartDumb:
         return SmartDumb(self.merge_weight == "bayes-factor")

@@ -162,7 +162,7 @@ class BucketCut(HashedMove, Proposal):
         hops: int = 1,
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
-        self.hops = check_integer("BucketCut", "hops", hops, low=1)
+        self.hops: int = check_integer("BucketCut", "hops", hops, low=1)
 
     def units_per_call(self, state: State) -> int:
         return min(10_000, max(50, 10_000_000 // state.n_rows))

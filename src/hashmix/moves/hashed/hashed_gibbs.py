@@ -152,7 +152,7 @@ class HashedGibbs(HashedMove, Update):
         family: str | HashFamily = "sign-projection",
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
-        self.n_mates = check_integer("HashedGibbs", "n_mates", n_mates, low=1)
+        self.n_mates: int = check_integer("HashedGibbs", "n_mates", n_mates, low=1)
 
     def units(self, state: State) -> int:
         return state.n_rows

@@ -40,6 +40,10 @@ class MinSM(CompositeMove):
     3
     """
 
+    n_bits: int
+    n_tables: int
+    refresh: int | None
+
     def __init__(self, n_bits: int = 1, n_tables: int = 10, refresh: int | None = 10) -> None:
         self.n_bits, self.n_tables, self.refresh = check_tables("MinSM", n_bits, n_tables, refresh)
 

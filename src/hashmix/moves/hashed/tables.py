@@ -40,6 +40,10 @@ class HashedMove(Move):
         :class:`hashmix.hashing.Neighbours`), or an object, whose own ``n_bits`` and ``n_tables`` count.
     """
 
+    refresh: int | None
+    n_bits: int
+    n_tables: int
+
     def __init__(self, n_bits: int, n_tables: int, refresh: int | None, family: str | HashFamily) -> None:
         owner = type(self).__name__
         self.family = family

@@ -57,7 +57,7 @@ class UrnMerge(HashedMove, Proposal):
         start: str = "row",
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
-        self.start = check_choice(type(self).__name__, "start", start, ["row", "cluster"])
+        self.start: str = check_choice(type(self).__name__, "start", start, ["row", "cluster"])
 
     def most_times(self, state: State) -> int:
         return state.n_rows if self.start == "row" else _PER_CLUSTER * state.n_clusters

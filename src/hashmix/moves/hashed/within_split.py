@@ -40,7 +40,7 @@ class WithinSplit(Proposal):
     works_in_parts = True
 
     def __init__(self, launch: str = "sequential") -> None:
-        self.launch = check_choice("WithinSplit", "launch", launch, ["sequential", "nearest"])
+        self.launch: str = check_choice("WithinSplit", "launch", launch, ["sequential", "nearest"])
 
     def expected_work(self, state: State) -> float:
         # Half of the proposals are splits, of clusters chosen by size; see work_per_row.

@@ -60,8 +60,8 @@ class ParallelGibbs(Move):
 
     def __init__(self, candidates: int | None = None, refresh: int = 50) -> None:
         owner = type(self).__name__
-        self.candidates = None if candidates is None else check_integer(owner, "candidates", candidates, low=2)
-        self.refresh = check_integer(owner, "refresh", refresh, low=1)
+        self.candidates: int | None = None if candidates is None else check_integer(owner, "candidates", candidates, low=2)
+        self.refresh: int = check_integer(owner, "refresh", refresh, low=1)
 
     def expected_work(self, state: State) -> float:
         k = state.n_clusters if self.candidates is None else min(self.candidates, state.n_clusters)

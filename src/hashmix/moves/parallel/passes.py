@@ -71,11 +71,19 @@ def _list_segments(partition, pairs, starts, rows, sides):
 class Passes:
     """Passes over the rows of all proposals: sides, and the statistics of the sides."""
 
+    state: State
+    seed: Any
+    pairs: Pairs
+    segments: Segments
+    chunks: tuple[np.ndarray, np.ndarray, np.ndarray]
+    tasks: list[tuple[int, int]]
+    anchors: Any
+
     def __init__(self, state: State, seed: np.uint64, pairs: Pairs, segments: Segments) -> None:
         self.state, self.seed, self.pairs, self.segments = state, seed, pairs, segments
         self.chunks = cut_into_chunks(segments.starts, segments.sizes)
         self.tasks = shared_out(self.chunks[2] - self.chunks[1])
-        self.dense = isinstance(state.slots, DenseSlots)
+        self.dense: bool = isinstance(state.slots, DenseSlots)
         self.sums: Any = state.slots
         if self.dense:
             count, width = 2 * len(self.chunks[0]), state.slots.stats.shape[1]

@@ -65,7 +65,7 @@ class RegionScan(NamedTuple):
 # ---- the scan of a region ----------------------------------------------------------------------------------------------------
 
 
-def begin_row(rng, seed, i):
+def begin_row(rng: Any, seed: Any, i: Any) -> Any:
     """Let the draws that follow be those of row i, whoever draws them."""
 
 
@@ -239,8 +239,8 @@ class RegionGibbs(HashedMove):
         n_regions: int = 64,
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
-        self.n_mates = None if n_mates is None else check_integer("RegionGibbs", "n_mates", n_mates, low=1)
-        self.n_regions = check_integer("RegionGibbs", "n_regions", n_regions, low=1)
+        self.n_mates: int | None = None if n_mates is None else check_integer("RegionGibbs", "n_mates", n_mates, low=1)
+        self.n_regions: int = check_integer("RegionGibbs", "n_regions", n_regions, low=1)
 
     def expected_work(self, state: State) -> float:
         return 2.0 * state.n_rows

@@ -38,11 +38,11 @@ def fetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
-def fetch_address(data, i):
+def fetch_address(data: Any, i: Any) -> Any:
     """Fetch where row i is, if that has to be looked up."""
 
 
-def fetch_row(data, i):
+def fetch_row(data: Any, i: Any) -> Any:
     """Fetch row i; :func:`fetch_address` was called some time before."""
 
 

@@ -60,9 +60,9 @@ class ParallelSplitMerge(Move):
 
     def __init__(self, anchors: str = "within", n_passes: int = 3, refresh: int = 50) -> None:
         owner = type(self).__name__
-        self.anchors = check_choice(owner, "anchors", anchors, ["within", "near", "uniform"])
-        self.n_passes = check_integer(owner, "n_passes", n_passes, low=0)
-        self.refresh = check_integer(owner, "refresh", refresh, low=1)
+        self.anchors: str = check_choice(owner, "anchors", anchors, ["within", "near", "uniform"])
+        self.n_passes: int = check_integer(owner, "n_passes", n_passes, low=0)
+        self.refresh: int = check_integer(owner, "refresh", refresh, low=1)
 
     def expected_work(self, state: State) -> float:
         return max(1.0, state.n_rows * (self.n_passes + 2) / _CHEAPER)

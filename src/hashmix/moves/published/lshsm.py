@@ -180,7 +180,7 @@ class PublishedLSHSM(HashedMove, Proposal):
     A fair coin chooses a kernel. *Smart split / dumb merge*: u is uniform, v from the bucket of −u. If they are together,
     their cluster is split by fair coins with u and v apart; if they are apart, two uniform clusters are merged. *Smart merge
     / dumb split*: u is uniform, v from the bucket of u. If they are apart, their clusters are merged; if they are together, a
-    uniform cluster is split by fair coins. The ratio is L(x′) q(x|x′) / (L(x) q(x′|x)) with the printed q: a sum over all
+    uniform cluster is split by fair coins. The ratio is ``L(x′) q(x|x′) / (L(x) q(x′|x))`` with the printed q: a sum over all
     pairs of rows of the two clusters, quadratic in their sizes. L is the marginal likelihood, times the prior of the run
     (:class:`hashmix.priors.Flat` unless another is given).
 

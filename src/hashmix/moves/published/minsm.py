@@ -232,18 +232,18 @@ class PublishedMinSM(HashedMove, Proposal):
     """MinSM **as printed in the paper: not exact, for comparison only**. The exact move is :class:`hashmix.moves.MinSM`.
 
     A fair coin chooses a kernel, another one which half of it. *Smart split / dumb merge*: u is uniform and its cluster is
-    cut by its bucket, with printed probability |S_u|/n · Prob; or two uniform clusters are merged, 2/(M(M−1)). *Smart merge /
-    dumb split*: a uniform cluster is merged with one whose centre shares the hash of its own, (1/M) J(u, v)/|S_u|; or a
-    uniform cluster is split by fair coins, (1/M)(1/2)^N. The ratio is L(x′) q(x|x′) / (L(x) q(x′|x)); L is the marginal
-    likelihood, times the prior of the run (:class:`hashmix.priors.Flat` unless another is given).
+    cut by its bucket, with printed probability ``|S_u|/n · Prob``; or two uniform clusters are merged, 2/(M(M−1)). *Smart
+    merge / dumb split*: a uniform cluster is merged with one whose centre shares the hash of its own, ``(1/M) J(u,
+    v)/|S_u|``; or a uniform cluster is split by fair coins, (1/M)(1/2)^N. The ratio is ``L(x′) q(x|x′) / (L(x) q(x′|x))``;
+    L is the marginal likelihood, times the prior of the run (:class:`hashmix.priors.Flat` unless another is given).
 
     Where the paper leaves a choice, this is our reading. The table is built once, on the sign split of the standardised
-    columns. |S_u| counts the whole bucket, including u and rows of other clusters. In the ratio of a dumb merge, the first
-    cluster drawn is the bucket's side, and S_u the bucket of a uniform row of it. A centre is the mean of its cluster's
-    features; centres are hashed by the table's own function, again whenever a cluster changes; S_u, for centres, does not
-    count u itself. In the ratio of a dumb split the side of heads is u, and |S_u| is at least 1; two centres of zeros have
-    J = 1. A Prob or J of zero rejects. A cut or a split with an empty side, and a centre that shares its hash with no other,
-    are null moves.
+    columns. ``|S_u|`` counts the whole bucket, including u and rows of other clusters. In the ratio of a dumb merge, the
+    first cluster drawn is the bucket's side, and S_u the bucket of a uniform row of it. A centre is the mean of its
+    cluster's features; centres are hashed by the table's own function, again whenever a cluster changes; S_u, for centres,
+    does not count u itself. In the ratio of a dumb split the side of heads is u, and ``|S_u|`` is at least 1; two centres
+    of zeros have J = 1. A Prob or J of zero rejects. A cut or a split with an empty side, and a centre that shares its hash
+    with no other, are null moves.
 
     Examples
     --------

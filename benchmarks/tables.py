@@ -1,0 +1,204 @@
+"""Write the tables of README and docs from the JSON files in ``benchmarks/results/``.
+
+    python benchmarks/tables.py            # rewrite the pages
+    python benchmarks/tables.py --check    # only say whether they are up to date
+
+A page marks where a table goes by ``<!-- table: NAME -->`` and ``<!-- end table -->``. Below each table stands what
+it was measured with. If the sources that a fit runs have changed since, it says "measured at an earlier version".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from report import FOLDER, hash_of_sources
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "how_many_clusters.md"]
+_MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
+
+
+def rendered(text: str, sources: str) -> str:
+    """A page with its tables written anew."""
+    return _MARKED.sub(lambda found: f"{found[1]}\n{table(found[2], sources)}\n\n{found[3]}", text)
+
+
+def table(name: str, sources: str) -> str:
+    """A table in Markdown, and what it was measured with."""
+    files, make = TABLES[name]
+    results = [json.loads((FOLDER / f"{file}.json").read_text(encoding="utf-8")) for file in files]
+    header, *rows = make(*results)
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join([*("| " + " | ".join(line) + " |" for line in lines), "", note(results, sources)])
+
+
+def note(results: list[dict[str, Any]], sources: str) -> str:
+    """With which version, and on what, the results were measured."""
+    notes = set()
+    for result in results:
+        if (measured := result.get("measured")) is None:
+            notes.add("measured at an earlier version")
+            continue
+        which = f"{measured['version']}, commit {measured['commit']}, {measured['date']}, {measured['machine']}"
+        notes.add(f"measured {'with this version' if measured['sources'] == sources else 'at an earlier version'} ({which})")
+    text = "; ".join(sorted(notes))
+    return f"*{text[0].upper()}{text[1:]}.*"
+
+
+# ---- the tables: a header and rows of texts ----------------------------------------------------------------------------------
+
+Lines = Iterable[list[str]]
+
+
+def front_page(results: dict[str, Any]) -> Lines:
+    sets = results["sets"]
+    yield ["", *(f"{name} ({found['classes']})" for name, found in sets.items())]
+    for method in next(iter(sets.values()))["methods"]:
+        cells = []
+        for found in sets.values():
+            own = found["methods"][method]
+            best = max(other["ARI"] for other in found["methods"].values())
+            index = f"**{own['ARI']:.2f}**" if own["ARI"] >= best - 0.005 else f"{own['ARI']:.2f}"
+            cells.append(index if "told" in method else f"{index} ({own['K']})")
+        yield [method, *cells]
+
+
+def fits(level: dict[str, Any], whole: dict[str, Any]) -> Lines:
+    yield ["data", "what", "seconds", "`KMeans(500, n_init=1)` of the same run, seconds"]
+    starts = {"runs": "from one cluster", "from scratch": "from scratch", "from one cluster": "from one cluster"}
+    for name in [each for each in starts if each in level]:
+        what = f"{starts[name]} to NMI ≥ .99 and K within 2 %"
+        seconds = _range(run["seconds"] for run in level[name])
+        yield ["100,000 × 32, K = 500", what, seconds, f"{level['KMeans seconds']:.1f}"]
+    for name, runs in whole.items():
+        if isinstance(runs, list) and name != "measured":
+            other = f"{whole['KMeans seconds']:.1f}" if "K = 500" in name else ""
+            yield [name.replace(" x ", " × "), "a whole fit with defaults", _range(run["seconds"] for run in runs), other]
+
+
+def sweeps(results: dict[str, Any]) -> Lines:
+    yield ["rows × 16, clusters", "seconds per sweep"]
+    yield from ([name, f"{seconds:.2f}"] for name, seconds in results.items() if name != "measured")
+
+
+def threads(gaussian: dict[str, Any], counts: dict[str, Any]) -> Lines:
+    yield ["what", "one thread, s", f"{gaussian['threads']} threads, s", "times faster"]
+    for data, results in (("10⁶ × 32, K = 500", gaussian), ("10⁶ documents, K = 1000", counts)):
+        for name, found in results.items():
+            if isinstance(found, dict) and "times" in found:
+                one, many = found["seconds, 1 thread"], found["seconds, all"]
+                yield [f"{data}: {'a sweep' if name == 'auto' else name}", f"{one:.2f}", f"{many:.2f}", f"{found['times']:.1f}"]
+
+
+def large(rows: dict[str, Any], million: dict[str, Any], pubmed: dict[str, Any]) -> Lines:
+    yield ["data", "seconds", "clusters found", "NMI", "peak memory / data"]
+    memory = f"{rows['peak memory / data']:.1f}"
+    yield ["10⁷ × 16 float32, K = 1000", f"{rows['seconds']:.0f}", str(rows["clusters"]), f"{rows['NMI']:.4f}", memory]
+    for found in (million, pubmed):
+        data = f"{found['documents'] / 1e6:.1f}·10⁶ documents, {found['non-zeros'] / 1e6:.0f}·10⁶ counts, K = {found['true K']}"
+        seconds = f"{found['all, s']:.0f} ({found['to NMI 0.95, s']:.0f} to NMI .95)"
+        yield [data, seconds, str(found["clusters at the end"]), f"{found['NMI at the end']:.4f}", f"{found['peak / CSR']:.1f}"]
+
+
+def breast_cancer(results: dict[str, Any]) -> Lines:
+    yield ["view", "clusters", "adjusted Rand index with the classes", "largest"]
+    for name, found in results["views"].items():
+        yield [f"`{name}`", str(found["clusters"]), f"{found['ARI']:.2f}", ", ".join(map(str, found["largest"]))]
+
+
+_METHODS = {
+    "hashmix labels": "hashmix, `labels_`",
+    "hashmix reproducible": 'hashmix, `cut("reproducible")`',
+    "hashmix cut at K": "hashmix, `cut(K)`",
+}
+
+
+def resolutions(results: dict[str, Any]) -> Lines:
+    yield ["method", "told K", "mean adjusted Rand index"]
+    for name, mean in results["means"].items():
+        if "median" not in name:
+            told = "yes" if "told K" in name or name == "hashmix cut at K" else "no"
+            yield [_METHODS.get(name, name.replace(" told K", "")), told, f"{mean:.2f}"]
+
+
+def each_set(results: dict[str, Any]) -> Lines:
+    yield [
+        "data",
+        "classes",
+        "`labels_`",
+        "clusters",
+        "reproducible",
+        "clusters",
+        "`cut(K)`",
+        "best peer told K",
+        "best peer not told K",
+    ]
+    told = ("k-means told K", "Gaussian mixture told K", "Ward told K")
+    free = ("Gaussian mixture by BIC", "BayesianGaussianMixture", "HDBSCAN")
+    for name, found in results["sets"].items():
+        best = [f"{max(found[method] for method in methods):.2f}" for methods in (told, free)]
+        labels = [f"{found['hashmix labels']:.2f}", str(found["K labels"])]
+        coarser = [f"{found['hashmix reproducible']:.2f}", str(found["K reproducible"]), f"{found['hashmix cut at K']:.2f}"]
+        yield [name, str(found["K"]), *labels, *coarser, *best]
+
+
+def texts(results: dict[str, Any]) -> Lines:
+    methods = {"hashmix": "hashmix", "gibbs": "Gibbs sampler", "KMeans": "k-means told K", "LDA": "LDA told K"}
+    yield ["set", "texts", "classes", "hashmix: clusters", *(f"{name}: NMI" for name in methods.values())]
+    for name, found in results["sets"].items():
+        scores = [None if found[method]["NMI"] is None else found[method]["NMI"] for method in methods]
+        best = max(score for score in scores if score is not None)
+        cells = ["–" if s is None else f"**{s:.2f}**" if s >= best - 0.005 else f"{s:.2f}" for s in scores]
+        yield [name, f"{found['n']:,}", str(found["true K"]), str(found["hashmix"]["K"]), *cells]
+
+
+def starting_scale(results: dict[str, Any]) -> Lines:
+    factors = [f"× {factor:g}" for factor in results["factors"]]
+    yield ["set", "classes", *(f"{kind}: {factor}" for kind in ("learned", "fixed") for factor in factors)]
+    for name, found in results.items():
+        if isinstance(found, dict) and name != "measured":
+            yield [name, str(found["true K"]), *map(str, found["learned"]), *map(str, found["fixed"])]
+
+
+def _range(seconds: Iterable[float | None]) -> str:
+    known = sorted(value for value in seconds if value is not None)
+    if not known:
+        return "not reached"
+    low, high = (f"{value:.1f}" for value in (known[0], known[-1]))
+    return low if low == high else f"{low} to {high}"
+
+
+#: Name of a table: the JSON files it is made from, and the function that makes it.
+TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
+    "front_page": (["front_page"], front_page),
+    "fits": (["parallel_level", "parallel_fits"], fits),
+    "sweeps": (["parallel_sweeps"], sweeps),
+    "threads": (["parallel_threads", "parallel_documents"], threads),
+    "large": (["parallel_large", "documents", "documents_pubmed"], large),
+    "breast_cancer": (["breast_cancer"], breast_cancer),
+    "resolutions": (["resolutions_tuned"], resolutions),
+    "each_set": (["resolutions_tuned"], each_set),
+    "texts": (["texts"], texts),
+    "starting_scale": (["starting_scale"], starting_scale),
+}
+
+
+def main() -> int:
+    check, sources, stale = "--check" in sys.argv[1:], hash_of_sources(), 0
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if (new := rendered(text, sources)) != text:
+            stale += 1
+            print(f"{page.relative_to(ROOT)} {'differs from the results' if check else 'is written anew'}")
+            if not check:
+                page.write_text(new, encoding="utf-8")
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
