@@ -1,0 +1,8 @@
+"""Engines: where rows are, and who works on them, behind one small contract (:mod:`hashmix.engines.shard`)."""
+
+from __future__ import annotations
+
+from hashmix.engines.contract import Engine
+from hashmix.engines.threads import Threads
+
+__all__ = ["Engine", "Threads"]
