@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashmix.engines.contract import Engine
+from hashmix.engines.dask import Dask
 from hashmix.engines.threads import Threads
 
-__all__ = ["Engine", "Threads"]
+__all__ = ["Dask", "Engine", "Threads"]
