@@ -27,7 +27,7 @@ LAYERS = [
     {"sampling"},
     {"spread_sampling"},
     {"testing", "resolutions"},
-    {"estimator_input"},
+    {"estimator_input", "estimator_spread"},
     {"estimator"},
     {"paper", "cli_data", "cli_results"},
     {"cli"},

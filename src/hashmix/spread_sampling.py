@@ -45,13 +45,16 @@ class Sampled(NamedTuple):
     rows : array
         The numbers of the sampled rows.
     clusters : list of list of DrawnClusters
-        For each chain and draw the clusters, with statistics of all rows.
+        For each chain and draw the clusters, with statistics of all rows, in the order of the labels.
+    first : array
+        The values of the first row, before columns were left out.
     """
 
     posterior: Posterior
     problem: Problem
     rows: np.ndarray
     clusters: list[list[DrawnClusters]]
+    first: np.ndarray
 
 
 def sample_spread(
@@ -82,7 +85,8 @@ def sample_spread(
     _check(moves, settings, owner)
     n = spread.layout.n_rows
     rows = np.arange(n) if n <= sample_size else np.sort(numpy_generator(0, n).choice(n, sample_size, replace=False))
-    problem = Problem.resolve(spread.rows_of(rows).values, component, prior, "auto", settings, owner)
+    values = spread.rows_of(rows).values
+    problem = Problem.resolve(values, component, prior, "auto", settings, owner)
     problem = _prepared(problem, spread, rows, isinstance(component, str), owner)
     settings, key = problem.settings, problem.keys[0]
     about = problem.describe() | {"moves": "engine", "n_rows": n}
@@ -116,7 +120,9 @@ def sample_spread(
             run.close()
     record.settings["n_sweeps"] = max(chain.sweeps for chain in chains)
     posterior = finish(record, [chain for chain in chains if chain.sweeps], stopped_by)
-    return Sampled(posterior, problem, rows, [[chain.drawn[d] for d in sorted(chain.drawn)] for chain in chains])
+    long_enough = [chain for chain in chains if chain.draws >= posterior.n_draws][: posterior.n_chains]
+    drawn = [[chain.drawn[d] for d in range(posterior.n_draws)] for chain in long_enough]
+    return Sampled(posterior, problem, rows, drawn, values[0].astype(np.float64))
 
 
 def _check(moves: Any, settings: RunSettings, owner: str) -> None:

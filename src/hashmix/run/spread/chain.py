@@ -190,6 +190,9 @@ class SpreadChain:
         assert clusters is not None
         labels = self.spread.rows_of(self.sampled, values=False).labels
         record.labels[here] = canonical_labels(labels, clusters.capacity)[0]
+        # Clusters are numbered as the labels are; those without a sampled row come last.
+        seen = labels[np.sort(np.unique(labels, return_index=True)[1])]
+        order = np.append(seen, np.setdiff1d(clusters.used, seen))
         record.n_clusters[here], record.log_joint[here] = self.seen
         record.log_likelihood[here] = clusters.log_likelihood()
         record.concentration[here] = clusters.concentration
@@ -200,7 +203,7 @@ class SpreadChain:
             for field, value in zip(Posterior.MOVE_FIELDS, values, strict=True):
                 record.move_stats[name][field][here] = value
         self.since_draw[:] = 0
-        self.drawn[self.draws] = DrawnClusters(clusters.model, clusters.concentration, clusters.statistics(clusters.used))
+        self.drawn[self.draws] = DrawnClusters(clusters.model, clusters.concentration, clusters.statistics(order))
         self.draws += 1
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------------
