@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -22,7 +22,11 @@ __all__ = ["Dask", "is_collection"]
 
 #: Seconds between looks whether a worker that was asked is still there, and to wait for one that replaces a dead one.
 _LOOK, _PATIENCE = 2.0, 60.0
-#: Rows per task of a lazy prediction come from the chunks; of what has none, from here.
+#: Seconds from a loss until workers are counted.
+_PAUSE = 0.5
+#: How often spreading rows is tried while workers die.
+_TRIES = 3
+#: Numbers of the shards that were made in this process: their names must differ.
 _NUMBERS = itertools.count()
 
 
@@ -55,7 +59,21 @@ class Dask(Engine):
         """Make a shard on every worker."""
         client = self.client if self.client is not None else _default_client()
         source = CollectionSource(X, owner, client) if is_collection(X) else as_source(X, owner)
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(LostShardError):  # a worker died meanwhile: others take its rows
+                return _OnWorkers(client, source, self.n_jobs, owner)
         return _OnWorkers(client, source, self.n_jobs, owner)
+
+
+@contextlib.contextmanager
+def _noticing_losses() -> Iterator[None]:
+    """Raise LostShardError instead of what Dask raises if a worker goes away."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, TimeoutError) or type(error).__module__.split(".")[0] == "distributed":
+            raise LostShardError(f"A worker is gone ({error}).") from error
+        raise
 
 
 def _default_client() -> Any:
@@ -110,18 +128,21 @@ class _OnWorkers(Spread):
 
     def __init__(self, client: Any, source: Source, n_jobs: int | None, owner: str) -> None:
         self.client, self.source, self.n_jobs, self.owner = client, source, n_jobs, owner
-        self._check_workers()
-        self.parts = source.describe(self._each)
+        with _noticing_losses():
+            self._check_workers()
+            self.parts = source.describe(self._each)
         n = self.parts.n_rows
         super().__init__(Layout(n, block_size(n)), self.parts.n_columns, self.parts.dtype, self.parts.names)
         self.preparation: Preparation | None = None
         self.actors: dict[str, Any] = {}
         self.spans: dict[str, list[tuple[int, int]]] = {}
-        self._futures: list[Any] = []
+        self._futures: dict[str, Any] = {}
         workers = self._workers()
         shares = share_out(self.layout.n_blocks, len(workers))
         block = self.layout.block
-        self._settle({w: [(a * block, min(b * block, n))] for w, (a, b) in zip(workers, shares, strict=True) if a < b})
+        spans = {w: [(a * block, min(b * block, n))] for w, (a, b) in zip(workers, shares, strict=True) if a < b}
+        self._all_spans = [span for theirs in spans.values() for span in theirs]
+        self._settle(spans)
 
     # ---- workers -----------------------------------------------------------------------------------------------------------
 
@@ -148,6 +169,10 @@ class _OnWorkers(Spread):
 
     def _settle(self, spans: dict[str, list[tuple[int, int]]]) -> None:
         """Make shards of spans of rows on workers."""
+        with _noticing_losses():
+            self._submit(spans)
+
+    def _submit(self, spans: dict[str, list[tuple[int, int]]]) -> None:
         waiting = {}
         for worker, theirs in spans.items():
             sources = []
@@ -166,7 +191,7 @@ class _OnWorkers(Spread):
         for worker, future in waiting.items():
             self.actors[worker] = self._wait(worker, future)
             self.spans[worker] = spans[worker]
-            self._futures.append(future)
+            self._futures[worker] = future
         opened = {worker: self.actors[worker].opened() for worker in waiting}
         for worker, answer in opened.items():
             _value(self._wait(worker, answer))
@@ -179,12 +204,8 @@ class _OnWorkers(Spread):
             except TimeoutError:
                 if worker not in self._workers():
                     raise LostShardError(f"Worker {worker} is gone.") from None
-            except (OSError, RuntimeError) as error:
-                raise LostShardError(f"Worker {worker} is gone ({error}).") from error
-            except Exception as error:
-                if type(error).__module__.split(".")[0] != "distributed":
-                    raise
-                raise LostShardError(f"Worker {worker} is gone ({error}).") from error
+            except Exception as error:  # errors of shards are answers: this is one of the connection
+                raise LostShardError(f"Worker {worker} is gone ({type(error).__name__}: {error}).") from error
 
     # ---- messages ----------------------------------------------------------------------------------------------------------
 
@@ -199,6 +220,7 @@ class _OnWorkers(Spread):
         return [_value(self._wait(worker, answer)) for worker, answer in pending.items()]
 
     def recover(self) -> None:
+        time.sleep(_PAUSE)  # until the scheduler knows who is gone
         deadline = time.monotonic() + _PATIENCE
         wanted = len(self.actors)
         while len(self._workers()) < wanted and time.monotonic() < deadline:
@@ -207,7 +229,10 @@ class _OnWorkers(Spread):
         if not there:
             raise LostShardError("All workers are gone, and none came back.")
         alive = {worker for worker in self.actors if worker in there and self._answers(worker)}
-        lost = [span for worker, spans in self.spans.items() if worker not in alive for span in spans]
+        with contextlib.suppress(Exception):  # what was on dead workers must not be made again by the scheduler
+            self.client.cancel([future for worker, future in self._futures.items() if worker not in alive])
+        held = {span for worker in alive for span in self.spans[worker]}
+        lost = [span for span in self._all_spans if span not in held]
         self.actors = {worker: self.actors[worker] for worker in alive}
         self.spans = {worker: self.spans[worker] for worker in alive}
         free = [worker for worker in there if worker not in alive] or sorted(alive)
@@ -228,17 +253,15 @@ class _OnWorkers(Spread):
         """Whether a shard is still there."""
         try:
             _value(self._wait(worker, self.actors[worker].opened()))
-        except LostShardError:
-            return False
-        except RuntimeError:
+        except (LostShardError, RuntimeError):
             return False
         return True
 
     def close(self) -> None:
         self.actors = {}
         with contextlib.suppress(Exception):  # a cluster that is gone has nothing to release
-            self.client.cancel(self._futures)
-        self._futures = []
+            self.client.cancel(list(self._futures.values()))
+        self._futures = {}
 
 
 def _described(function: Callable[[Any], Part], argument: Any) -> Any:

@@ -34,8 +34,8 @@ MOVES = ("ParallelGibbs", "ParallelSplitMerge", "UrnMerge", "Gibbs")
 _ANCHORS = ("within", "near", "within", "uniform")
 #: Pairs of anchors per cluster, and their least and largest number; rows of the pool per pair; single rows.
 _PER_CLUSTER, _LEAST_PAIRS, _MOST_PAIRS, _POOL, _SINGLE = 0.5, 16, 4096, 4, 32
-#: Worker failures without one sweep in between, after which a chain gives up.
-_MOST_LOSSES = 5
+#: Losses without one sweep in between, after which a chain gives up.
+_MOST_LOSSES = 10
 
 # What numbers of a sweep are for, after the moves.
 _LEARN, _CONCENTRATION, _START, _ROWS_OF_POOL = 10, 11, 12, 13
