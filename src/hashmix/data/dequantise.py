@@ -93,14 +93,14 @@ def _nearest(values, begin, end, x):
 
 
 @kernel
-def _spread(key, lattice, first, values, begin, end, out):
+def _spread(key, lattice, origin, values, begin, end, out):
     lattice, values, out = borrowed(lattice), borrowed(values), borrowed(out)
     for i in range(begin, end):
         for j in range(values.shape[1]):
             first, last = lattice.begins[j], lattice.begins[j + 1]
             if first < last:
                 width = lattice.widths[_nearest(lattice.values, first, last, values[i, j])]
-                out[i, j] = values[i, j] + width * (uniform_at(address(key, j, first + i), 0) - 0.5)
+                out[i, j] = values[i, j] + width * (uniform_at(address(key, j, origin + i), 0) - 0.5)
 
 
 def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
