@@ -32,7 +32,8 @@ class WorkerError(NamedTuple):
             return work()
         except Exception as error:
             text = f"too little memory: {error}" if isinstance(error, MemoryError) else str(error)
-            return cls(type(error).__name__, text, str(get_worker().address))
+            kind = next((one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS), type(error).__name__)
+            return cls(kind, text, str(get_worker().address))
 
     def error(self) -> Exception:
         """The error, to be raised by the client."""
