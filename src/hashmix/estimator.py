@@ -75,9 +75,9 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", or labels;
         see :func:`hashmix.sample`.
     engine : str or Engine, default="threads"
-        Where rows are. "threads": in this process, with every move there is. "dask" or an object of :mod:`hashmix.engines`: rows
-        stay on the workers of a cluster, and X may be a Dask array or DataFrame, or files that workers read (a pattern or a
-        list of .npy or .parquet); for Gaussians, with a schedule of parallel moves. A Dask collection implies "dask".
+        Where rows are. "threads": in this process, with every move there is. "dask" or an object of :mod:`hashmix.engines`:
+        rows stay on the workers of a cluster, and X may be a Dask array or DataFrame, or files that workers read (a pattern or
+        a list of .npy or .parquet); for Gaussians, with a schedule of parallel moves. A Dask collection implies "dask".
     n_jobs : int, optional
         Threads that run chains; None or -1 for one per processor. Does not change the result.
     random_state : None, int, RandomState or Generator
@@ -291,7 +291,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
             yield log_p, match_clusters(contingency_table(self._estimate, labels, (self.n_clusters_, log_p.shape[1])))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable cluster of each row; of a Dask array or DataFrame, a Dask array that is computed when it is asked for.
+        """The most probable cluster of each row; for a Dask array or DataFrame, a Dask array that is computed when asked for.
 
         Examples
         --------

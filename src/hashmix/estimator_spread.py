@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -14,6 +15,7 @@ from hashmix.core.validation import bad_parameter
 from hashmix.engines import ENGINES, Dask, Engine
 from hashmix.engines.dask import is_collection
 from hashmix.engines.sources import FileSource, as_source, is_files
+from hashmix.estimator_input import FrameColumns
 from hashmix.posterior.predictive import Predictive
 from hashmix.posterior.verdict import disagreement
 from hashmix.run.settings import RunSettings
@@ -25,8 +27,8 @@ __all__ = ["SpreadFit"]
 class SpreadFit:
     """What :class:`~hashmix.SplitMergeMixture` does with an engine.
 
-    The estimate is the draw that is nearest to all others, judged by the rows of a sample. Its clusters have the statistics of all
-    rows, and ``labels_`` are the most probable clusters given these.
+    The estimate is the draw that is nearest to all others, judged by the rows of a sample. Its clusters have the statistics of
+    all rows, and ``labels_`` are the most probable clusters given these.
     """
 
     component: Any
@@ -35,6 +37,8 @@ class SpreadFit:
     engine: Any
     n_jobs: int | None
     sample_size: int | None
+    labels_: Any
+    _frame: FrameColumns | None
     _predictive: Predictive
 
     def _engine_for(self, X: Any) -> Engine | None:
@@ -74,7 +78,7 @@ class SpreadFit:
         self.sample_indices_ = sampled.rows
         self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
         self._frame = self._rows_to_label = None
-        self._template = sampled.first
+        self._template: np.ndarray | None = sampled.first
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
         draw = self.posterior_.point_estimate_draw()
         learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
@@ -162,6 +166,6 @@ def _files_as_dask(source: Any) -> Any:
         dask.array.from_delayed(
             dask.delayed(source.span(parts, begin, end).read)(), shape=(end - begin, parts.n_columns), dtype=parts.dtype
         )
-        for begin, end in zip(firsts[:-1], firsts[1:], strict=True)
+        for begin, end in itertools.pairwise(firsts)
     ]
     return dask.array.concatenate(chunks)

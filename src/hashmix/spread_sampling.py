@@ -68,8 +68,8 @@ def sample_spread(
 ) -> Sampled:
     """Draw partitions of rows that are spread over shards; see :func:`hashmix.sample` for the parameters.
 
-    The chain's moves are those of :mod:`hashmix.run.spread.moves`. The posterior holds the labels of ``sample_size`` rows, drawn
-    once; numbers of clusters, log joints and the statistics of clusters are of all rows.
+    The chain's moves are those of :mod:`hashmix.run.spread.moves`. The posterior holds the labels of ``sample_size`` rows,
+    drawn once; numbers of clusters, log joints and the statistics of clusters are of all rows.
 
     Examples
     --------
@@ -141,7 +141,8 @@ def _prepared(problem: Problem, spread: Spread, rows: np.ndarray, named: bool, o
     if not (isinstance(slots, DenseSlots) and type(target.rows) is DenseRows and target.component.moves_with_parameters):
         what = "a Gaussian ('gaussian' or 'gaussian-full') with an engine"
         raise bad_parameter(owner, "component", what, target.component)
-    lattice = Lattice.of(problem.source) if named and problem.dequantised.any() else None
+    source: Any = problem.source
+    lattice = Lattice.of(source) if named and problem.dequantised.any() else None
     spread.later("prepare", preparation=Preparation(target.component, problem.columns, lattice, problem.keys[0]))
     values = spread.rows_of(rows).values
     return replace(problem, target=replace(target, rows=DenseRows(values)))

@@ -85,7 +85,9 @@ def test_what_is_wrong_is_said_with_part_and_worker(client, tmp_path):
     np.save(tmp_path / "b.npy", X[:, :1])
     with pytest.raises(FileNotFoundError, match=r"There is no file .*z.npy \(on worker \S+\)\."):
         fitted([tmp_path / "a.npy", tmp_path / "z.npy"])
-    with pytest.raises(ValueError, match=r"all parts must be alike\. .*a.npy has columns 2, .*b.npy \(read by worker \S+\) 1\."):
+    with pytest.raises(
+        ValueError, match=r"all parts must be alike\. .*a.npy has columns 2, .*b.npy \(read by worker \S+\) 1\."
+    ):
         fitted([tmp_path / "a.npy", tmp_path / "b.npy"])
     holes = X.copy()
     holes[300, 1] = np.nan
@@ -109,7 +111,7 @@ def test_errors_keep_their_kind():
     assert "KeyError: 'x' (on worker tcp://a)" in str(WorkerError("KeyError", "'x'", "tcp://a").error())
 
 
-# ---- workers that die ---------------------------------------------------------------------------------------------------------
+# ---- workers that die -------------------------------------------------------------------------------------------------------
 
 
 def killed_once(cluster, client, seconds, run_dir):

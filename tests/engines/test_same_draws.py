@@ -107,7 +107,7 @@ def test_sums_of_blocks_are_rounded_alike():
     assert len(found) == 1
 
 
-# ---- faults: the tests above would notice -------------------------------------------------------------------------------------
+# ---- faults: the tests above would notice -----------------------------------------------------------------------------------
 
 
 def test_local_numbers_of_rows_are_noticed(expected, monkeypatch):
@@ -159,7 +159,7 @@ def test_a_shard_that_answers_twice_is_noticed():
         draws(spread)
 
 
-# ---- what is refused ----------------------------------------------------------------------------------------------------------
+# ---- what is refused --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_files_are_one_array(expected, tmp_path):
     assert same(draws(hm.engines.Threads(2).open(str(tmp_path / "*.parquet"), "test")), expected)
 
 
-# ---- checkpoints --------------------------------------------------------------------------------------------------------------
+# ---- checkpoints ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_that_is_resumed_ends_in_the_same_draws(expected, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ pairs of, and the client adds the rest. So every number is rounded alike for any
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -96,4 +97,4 @@ def share_out(n_blocks: int, n_shares: int) -> list[tuple[int, int]]:
     """
     step = 1 << max(0, (n_blocks // (n_shares * _EVEN)).bit_length() - 1)
     bounds = [min(n_blocks, -(-n_blocks * k // (n_shares * step)) * step) for k in range(n_shares + 1)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))

@@ -75,7 +75,9 @@ class Spread(ABC):
             raise LostShardError("Some rows are in no shard, or in two.")
         order = np.argsort(places)
         found = np.concatenate([answer.values.astype(self.dtype) for answer in answers if len(answer.values)] or [np.empty(0)])
-        return SomeRows(places[order], np.concatenate([answer.labels for answer in answers])[order], found[order] if values else found)
+        return SomeRows(
+            places[order], np.concatenate([answer.labels for answer in answers])[order], found[order] if values else found
+        )
 
 
 class Engine(Declared, ABC):

@@ -27,7 +27,7 @@ def sum_block(labels, begin, end, slots, model, data):
 def least_members(seed, first, labels, wanted, without, n_wanted):
     """Of every wanted cluster the row of least rank, one row left out: ranks and local numbers (−1 if there is none).
 
-    ``wanted[label]`` is the place of a cluster in the answer, or −1. ``without`` holds the local number of the row to leave out.
+    ``wanted[label]`` is the place of a cluster in the answer, or −1. ``without`` has the rows to leave out.
     """
     labels, wanted, without = borrowed(labels), borrowed(wanted), borrowed(without)
     ranks, members = np.full(n_wanted, _MOST, np.uint64), np.full(n_wanted, -1, np.int64)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from hashmix.components.contract import Component, DenseSlots
-from hashmix.core.files import write_atomically
 from hashmix.core.threads import Threads
 from hashmix.core.validation import not_finite
 from hashmix.data.dequantise import Lattice, spread
@@ -114,8 +113,8 @@ class _Listed(NamedTuple):
 class Shard:
     """Rows of some blocks, and their labels.
 
-    The methods without underscore are the *verbs* of an engine. A verb that sums over rows returns the sums of complete subtrees
-    of blocks (:mod:`hashmix.engines.blocks`).
+    The methods without underscore are the *verbs* of an engine. A verb that sums over rows returns the sums of complete
+    subtrees of blocks (:mod:`hashmix.engines.blocks`).
 
     Parameters
     ----------
@@ -134,8 +133,26 @@ class Shard:
     """
 
     #: What a shard can be asked.
-    VERBS = ("prepare", "start", "rows_of", "write", "relabel", "save", "restore", "statistics", "leaders", "assign", "members")
-    VERBS += ("divide", "nearest", "draw", "toss", "commit")
+    VERBS: ClassVar = frozenset(
+        [
+            "prepare",
+            "start",
+            "rows_of",
+            "write",
+            "relabel",
+            "save",
+            "restore",
+            "statistics",
+            "leaders",
+            "assign",
+            "members",
+            "divide",
+            "nearest",
+            "draw",
+            "toss",
+            "commit",
+        ]
+    )
 
     def __init__(self, layout: Layout, spans: Iterable[tuple[int, Any]], n_threads: int = 1) -> None:
         self.layout, self.threads = layout, Threads(n_threads)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hashmix.core.validation import bad_parameter
 
-__all__ = ["ArraySource", "FileSource", "FileSpan", "Part", "Parts", "Source", "as_source", "common_parts", "describe_file", "is_files"]
+__all__ = ["ArraySource", "FileSource", "FileSpan", "Part", "Parts", "Source", "as_source", "common_parts", "is_files"]
 
 
 class Part(NamedTuple):
@@ -137,7 +137,7 @@ def describe_file(path: str) -> Part:
     """Rows, columns and type of a file, without reading its numbers."""
     if path.endswith(".npy"):
         array = _mapped(path)
-        return Part(path, *array.shape, None, _kept_type(array.dtype))
+        return Part(path, array.shape[0], array.shape[1], None, _kept_type(array.dtype))
     parquet = _parquet(path)
     types = [str(field.type) for field in parquet.schema_arrow]
     for name, kind in zip(parquet.schema_arrow.names, types, strict=True):
@@ -225,7 +225,7 @@ def as_source(X: Any, owner: str) -> Source:
         return ArraySource(X, owner)
     given = [X] if isinstance(X, (str, os.PathLike)) else list(X)
     paths: list[str] = []
-    for path in map(os.fspath, given):
+    for path in (os.fspath(one) for one in given):
         paths += sorted(glob.glob(path)) if glob.has_magic(path) else [path]
     if not paths:
         raise FileNotFoundError(f"There is no file {given[0]}.")

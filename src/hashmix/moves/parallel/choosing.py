@@ -186,7 +186,9 @@ def choose_among_all(seed, offer, data, first, rows, labels, room):
     columns = np.arange(len(offer.slots)).astype(np.int32)
     weights, ranks = offer.density.weights, offer.ranks
     intercepts = offer.intercepts
-    return _choose_rows(seed, offer, data, first, rows, 0, len(rows), columns, columns, weights, ranks, intercepts, labels, room)
+    return _choose_rows(
+        seed, offer, data, first, rows, 0, len(rows), columns, columns, weights, ranks, intercepts, labels, room
+    )
 
 
 @helper

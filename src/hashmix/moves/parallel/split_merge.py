@@ -150,7 +150,7 @@ def _make_room(state: State, n_splits: int) -> None:
 # ---- ratios ----------------------------------------------------------------------------------------------------------------
 
 
-def without_hopeless_merges(state: State, pairs: Pairs, log_anchors: Any) -> tuple[Pairs, np.ndarray]:
+def without_hopeless_merges(state: Any, pairs: Pairs, log_anchors: Any) -> tuple[Pairs, np.ndarray]:
     """Leave out merges that are rejected whatever their q ≤ 1 and whatever else is accepted.
 
     Also return log m of the cluster of every split, and the gain in log likelihood of every merge.
@@ -177,7 +177,7 @@ def without_hopeless_merges(state: State, pairs: Pairs, log_anchors: Any) -> tup
     return pairs.keep(keep), gains[keep]
 
 
-def accept(state: State, pairs: Pairs, sizes: np.ndarray, gains: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+def accept(state: Any, pairs: Pairs, sizes: np.ndarray, gains: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Which proposals are accepted, one after the other: the prior looks at the number of clusters.
 
     ``gains`` are in log likelihood, and ``log_q`` is the log ratio of the probabilities to propose the split and the merge.

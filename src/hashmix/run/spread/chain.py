@@ -32,8 +32,10 @@ __all__ = ["MOVES", "DrawnClusters", "SpreadChain"]
 MOVES = ("ParallelGibbs", "ParallelSplitMerge", "UrnMerge", "Gibbs")
 #: How the anchors of splits and merges are drawn, sweep after sweep.
 _ANCHORS = ("within", "near", "within", "uniform")
-#: Pairs of anchors per cluster, and their least and largest number; rows of the pool per pair; single rows.
-_PER_CLUSTER, _LEAST_PAIRS, _MOST_PAIRS, _POOL, _SINGLE = 0.5, 16, 4096, 4, 32
+#: Pairs of anchors per cluster, in warm-up and after it: each takes as many statistics as a few clusters.
+_PER_CLUSTER = (0.5, 0.125)
+#: Least and largest number of pairs; rows of the pool per pair; single rows.
+_LEAST_PAIRS, _MOST_PAIRS, _POOL, _SINGLE = 16, 4096, 4, 32
 #: Losses without one sweep in between, after which a chain gives up.
 _MOST_LOSSES = 10
 
@@ -87,7 +89,8 @@ class SpreadChain:
         self.sums: dict[int, str] = {}
         self.kept: dict[str, np.ndarray] = {}
         self.files: list[LabelFile] = []
-        self.sweeps = self.draws = 0
+        self.sweeps = self.draws = self.held = self.n_pairs = 0
+        self.since_draw = np.zeros((len(MOVES), len(Posterior.MOVE_FIELDS)))
         self.seen = (1, 0.0)
         self._last, self._losses = time.perf_counter(), 0
         self.clusters: Clusters | None = None
@@ -123,7 +126,8 @@ class SpreadChain:
         if self.sweeps >= self.held:
             clusters.learn(self._generator(_LEARN))
         if self.sweeps <= n_warmup:  # afterwards the number must not depend on where the chain is
-            self.n_pairs = int(np.clip(_PER_CLUSTER * clusters.n_clusters, _LEAST_PAIRS, _MOST_PAIRS))
+            share = _PER_CLUSTER[self.sweeps == n_warmup]
+            self.n_pairs = int(np.clip(share * clusters.n_clusters, _LEAST_PAIRS, _MOST_PAIRS))
         anchors, pool = _ANCHORS[self.sweeps % len(_ANCHORS)], None
         for m in range(len(MOVES)):
             began, seed = time.perf_counter(), self._seed(m)
@@ -281,7 +285,7 @@ class SpreadChain:
 
     def _write_statistics(self, draw: int) -> None:
         clusters = self.drawn[draw]
-        arrays = {f"model_{k}": np.asarray(leaf) for k, leaf in enumerate(leaves(clusters.model))}
+        arrays: Any = {f"model_{k}": np.asarray(leaf) for k, leaf in enumerate(leaves(clusters.model))}
         path = self._folder / f"clusters-{draw:06d}.npz"
         write_atomically(
             path, lambda file: np.savez(file, stats=clusters.stats, concentration=clusters.concentration, **arrays)

@@ -1,7 +1,8 @@
 """The moves of a chain whose rows are spread over shards: parameters, anchors and acceptances here, rows there.
 
-Each is a move of :mod:`hashmix.moves.parallel` or :mod:`hashmix.moves.hashed`, and leaves the same posterior invariant. All that
-is random is keyed by a seed and, for rows, by their global numbers. Anchors and rows are drawn without looking at labels.
+Each is a move of :mod:`hashmix.moves.parallel` or :mod:`hashmix.moves.hashed`, and leaves the same posterior invariant.
+All that is random is keyed by a seed and, for rows, by their global numbers. Anchors and rows are drawn without looking at
+labels.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def _draw_pairs(seed: int, n: int, n_pairs: int, pool: Pool | None) -> _Drawn:
 def _disjoint(drawn: _Drawn, of_u: np.ndarray, of_v: np.ndarray, within: bool, sizes: np.ndarray) -> np.ndarray:
     """The pairs that propose something, without those that meet a cluster of an earlier one that was not left out.
 
-    The rule is that of :func:`hashmix.moves.parallel.pairs.disjoint_pairs`. If anchors are drawn ``within`` clusters and the coin
-    says split, v is yet to be drawn from u's cluster, and what it was before does not count.
+    The rule is that of :func:`hashmix.moves.parallel.pairs.disjoint_pairs`. If anchors are drawn ``within`` clusters and the
+    coin says split, v is yet to be drawn from u's cluster, and what it was before does not count.
     """
     touched, kept = np.zeros(len(sizes), bool), []
     for b, (u, v, a, c) in enumerate(zip(*(x.tolist() for x in (drawn.u, drawn.v, of_u, of_v)), strict=True)):
@@ -152,7 +153,9 @@ def split_merge(spread: Spread, clusters: Clusters, seed: int, anchors: str, n_p
     division.nearest()
     for number in range(_PASSES + 1):
         log_q = division.draw(number, number == _PASSES)
-    accepted = _decide(clusters, pairs, division.statistics, gains, lambda sizes: log_q - log_anchors(anchors, n, sizes.sum(axis=1)))
+    accepted = _decide(
+        clusters, pairs, division.statistics, gains, lambda sizes: log_q - log_anchors(anchors, n, sizes.sum(axis=1))
+    )
     _commit(spread, clusters, pairs, division.statistics, accepted)
     return Done(proposed, len(accepted), splits_proposed, int(pairs.is_split[accepted].sum()))
 
