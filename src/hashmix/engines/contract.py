@@ -37,6 +37,7 @@ class Spread(ABC):
     def __init__(self, layout: Layout, n_columns: int, dtype: Any, feature_names: list[str] | None = None) -> None:
         self.layout, self.n_columns, self.dtype, self.feature_names = layout, n_columns, np.dtype(dtype), feature_names
         self._queue: list[tuple[str, dict[str, Any]]] = []
+        self._held: Any = None
 
     @abstractmethod
     def perform(self, messages: list[tuple[str, dict[str, Any]]]) -> list[Any]:
@@ -59,9 +60,15 @@ class Spread(ABC):
         messages, self._queue = [*self._queue, (verb, arguments)], []
         return self.perform(messages)
 
+    def hold(self, model: Any) -> None:
+        """Send a model, unless it is the one that shards hold."""
+        if model is not self._held:
+            self.later("hold", model=model)
+            self._held = model
+
     def forget(self) -> None:
-        """Drop messages that were not sent yet: the labels they are about are no longer there."""
-        self._queue = []
+        """Drop messages that were not sent yet: the labels they are about are no longer there, and models may not have come."""
+        self._queue, self._held = [], None
 
     def sum(self, verb: str, **arguments: Any) -> np.ndarray:
         """Send a message whose answers are sums over blocks; return the sum over all blocks."""

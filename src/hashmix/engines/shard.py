@@ -136,6 +136,7 @@ class Shard:
     VERBS: ClassVar = frozenset(
         [
             "prepare",
+            "hold",
             "start",
             "rows_of",
             "write",
@@ -159,6 +160,7 @@ class Shard:
         self.parts = [_as_part(first, source) for first, source in spans]
         self.blocks = [block for part in self.parts for block in _blocks_of(part, layout)]
         self.component: Any = None
+        self.model: Any = None
         self.pairs: Any = None
         self.listed: list[_Listed] = []
 
@@ -180,6 +182,10 @@ class Shard:
             part.rows = DenseRows(values)
             if preparation.lattice is not None:
                 part.rows = spread(part.rows, preparation.lattice, preparation.key, part.first)
+
+    def hold(self, model: Any) -> None:
+        """Keep the model, with its hyperparameters, for the messages that follow."""
+        self.model = model
 
     def start(self) -> None:
         """Give all rows the label 0."""
@@ -229,11 +235,11 @@ class Shard:
 
         return np.minimum.reduce([_no_ranks(capacity), *self.threads.map(work, self.blocks)])
 
-    def statistics(self, model: Any, capacity: int) -> Sums:
+    def statistics(self, capacity: int) -> Sums:
         """The statistics of all labels."""
-        return self._sum(self.blocks, lambda block: _flat(self._statistics(block, model, capacity)))
+        return self._sum(self.blocks, lambda block: _flat(self._statistics(block, capacity)))
 
-    def assign(self, seed: int, offer: Offer, model: Any) -> Sums:
+    def assign(self, seed: int, offer: Offer) -> Sums:
         """Let all rows draw their clusters; return the statistics of all labels, and how many rows moved."""
         capacity = len(offer.columns)
 
@@ -242,7 +248,7 @@ class Shard:
             rows = np.arange(block.begin, block.end, dtype=np.int32)
             data = part.rows.arrays
             moved = choose_among_all(np.uint64(seed), offer, data, part.first, rows, part.labels, Room.of(offer))
-            return np.append(_flat(self._statistics(block, model, capacity)), moved)
+            return np.append(_flat(self._statistics(block, capacity)), moved)
 
         return self._sum(self.blocks, work)
 
@@ -269,29 +275,29 @@ class Shard:
         self.pairs = pairs
         self.listed = self.threads.map(self._list, self.blocks)
 
-    def nearest(self, model: Any) -> Sums:
+    def nearest(self) -> Sums:
         """Assign each row to the anchor that alone predicts it better; return the statistics of all sides."""
         n_pairs = len(self.pairs.u)
-        anchors = self.component.slots(model, 2 * n_pairs)
+        anchors = self.component.slots(self.model, 2 * n_pairs)
         even, odd = np.arange(0, 2 * n_pairs, 2), np.arange(1, 2 * n_pairs, 2)
         places = Pairs(even, odd, even, odd, np.zeros(n_pairs))
-        fill_anchors(anchors, model, DenseRows(self.pairs.anchors).arrays, places, 0)
+        fill_anchors(anchors, self.model, DenseRows(self.pairs.anchors).arrays, places, 0)
 
         def work(one: _Listed) -> np.ndarray:
-            sums = self._slots(model, 2 * len(one.proposals))
+            sums = self._slots(2 * len(one.proposals))
             nearest_chunks(
-                sums, anchors.for_worker(), model, self._data(one), one.segments, *_chunks(one), 0, len(one.proposals)
+                sums, anchors.for_worker(), self.model, self._data(one), one.segments, *_chunks(one), 0, len(one.proposals)
             )
             return self._sides(one, sums, np.zeros(len(one.proposals)))
 
         return self._sum(self.listed, work)
 
-    def draw(self, seed: int, number: int, density: Any, odds: np.ndarray, recorded: bool, model: Any) -> Sums:
+    def draw(self, seed: int, number: int, density: Any, odds: np.ndarray, recorded: bool) -> Sums:
         """Draw the sides of all rows, or weigh those of merges; return the statistics of all sides, and log q of every pair."""
         is_forced = ~self.pairs.is_split & recorded
 
         def work(one: _Listed) -> np.ndarray:
-            sums, log_q = self._slots(model, 2 * len(one.proposals)), np.zeros(len(one.proposals))
+            sums, log_q = self._slots(2 * len(one.proposals)), np.zeros(len(one.proposals))
             if recorded:
                 forced = np.repeat(is_forced[one.proposals], one.ends - one.begins)
                 one.segments.sides[forced] = one.forced[forced]
@@ -303,7 +309,7 @@ class Shard:
                 density,
                 odds,
                 is_forced,
-                model,
+                self.model,
                 self._data(one),
                 one.block.part.first,
                 one.segments,
@@ -316,13 +322,13 @@ class Shard:
 
         return self._sum(self.listed, work)
 
-    def toss(self, seed: int, share: np.ndarray, model: Any) -> Sums:
+    def toss(self, seed: int, share: np.ndarray) -> Sums:
         """Divide rows by coins; return the statistics of all sides."""
 
         def work(one: _Listed) -> np.ndarray:
-            sums = self._slots(model, 2 * len(one.proposals))
+            sums = self._slots(2 * len(one.proposals))
             first = one.block.part.first
-            toss_chunks(np.uint64(seed), PASS, sums, share, model, self._data(one), first, one.segments, *_chunks(one))
+            toss_chunks(np.uint64(seed), PASS, sums, share, self.model, self._data(one), first, one.segments, *_chunks(one))
             return self._sides(one, sums, np.zeros(len(one.proposals)))
 
         return self._sum(self.listed, work)
@@ -352,16 +358,16 @@ class Shard:
     def _data(self, one: _Listed) -> DenseArrays:
         return one.block.part.rows.arrays
 
-    def _slots(self, model: Any, count: int) -> DenseSlots:
+    def _slots(self, count: int) -> DenseSlots:
         """Sums of statistics, all zero, and buffers of their own; nothing is derived from them."""
-        slots = self.component.slots(model, 1).for_worker()
+        slots = self.component.slots(self.model, 1).for_worker()
         return slots._replace(
             sizes=np.zeros(count, np.int64), stats=np.zeros((count, slots.stats.shape[1])), derived=np.zeros((1, 1))
         )
 
-    def _statistics(self, block: _Block, model: Any, capacity: int) -> DenseSlots:
-        slots = self._slots(model, capacity)
-        sum_block(block.part.labels, block.begin, block.end, slots, model, block.part.rows.arrays)
+    def _statistics(self, block: _Block, capacity: int) -> DenseSlots:
+        slots = self._slots(capacity)
+        sum_block(block.part.labels, block.begin, block.end, slots, self.model, block.part.rows.arrays)
         return slots
 
     def _sides(self, one: _Listed, sums: DenseSlots, log_q: np.ndarray) -> np.ndarray:

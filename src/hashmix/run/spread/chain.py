@@ -173,12 +173,14 @@ class SpreadChain:
         spread.later("start")
         if self.first is None:
             capacity = 1
-            found = spread.sum("statistics", model=model, capacity=1)
+            spread.hold(model)
+            found = spread.sum("statistics", capacity=1)
         else:
             model, seed = self.first.model, int(stream(self.key, _START).state[0])
             offer = offer_to_others(self.first, np.uint64(seed))
             capacity = len(offer.slots)
-            found = spread.sum("assign", seed=seed, offer=offer, model=model)[:-1]
+            spread.hold(model)
+            found = spread.sum("assign", seed=seed, offer=offer)[:-1]
         table = found.reshape(capacity, -1)
         self.clusters = Clusters(component, self.target.prior, model, self.learner, spread.layout.n_rows, table)
         if self.first is not None:

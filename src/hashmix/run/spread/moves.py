@@ -59,7 +59,8 @@ def gibbs(spread: Spread, clusters: Clusters, seed: int) -> Done:
     ranks = np.minimum.reduce(spread.ask("leaders", seed=seed, capacity=capacity))
     order = clusters.used[np.argsort(ranks[clusters.used])]
     offer = draw_offer(clusters, np.uint64(seed), Leaders(ranks, order), clusters.slots.sizes[order])
-    found = spread.sum("assign", seed=seed, offer=offer, model=clusters.model)
+    spread.hold(clusters.model)
+    found = spread.sum("assign", seed=seed, offer=offer)
     clusters.set_table(found[:-1].reshape(capacity, -1))
     return Done(clusters.n_rows, int(found[-1]))
 
@@ -188,11 +189,12 @@ class _Division:
         component, model = clusters.component, clusters.model
         self.of_anchors = component.statistics(model, DenseRows(anchors), np.arange(2 * self.n_pairs), 2 * self.n_pairs)
         self.statistics = self.of_anchors
+        spread.hold(model)
         spread.later("divide", pairs=SentPairs(pair_of, side_of, pairs.u, pairs.v, anchors, pairs.is_split))
 
     def nearest(self) -> None:
         """Assign each row to the nearer anchor."""
-        self._take(self.spread.sum("nearest", model=self.clusters.model))
+        self._take(self.spread.sum("nearest"))
 
     def draw(self, number: int, recorded: bool) -> np.ndarray:
         """Draw parameters of all sides, then the sides of all rows; return log q of every pair."""
@@ -201,16 +203,12 @@ class _Division:
         density = clusters.component.draw_density(clusters.model, self.statistics, generator)
         log_p = log_gammas(sizes_of(self.statistics), generator)
         odds = log_p[0::2] - log_p[1::2]
-        return self._take(
-            self.spread.sum(
-                "draw", seed=self.seed, number=number, density=density, odds=odds, recorded=recorded, model=clusters.model
-            )
-        )
+        return self._take(self.spread.sum("draw", seed=self.seed, number=number, density=density, odds=odds, recorded=recorded))
 
     def toss(self) -> None:
         """Divide the rows of every pair by coins with a uniform probability: a Pólya urn."""
         share = numpy_generator(self.seed, 2).random(self.n_pairs)
-        self._take(self.spread.sum("toss", seed=self.seed, share=share, model=self.clusters.model))
+        self._take(self.spread.sum("toss", seed=self.seed, share=share))
 
     def _take(self, found: np.ndarray) -> np.ndarray:
         self.statistics = self.of_anchors + found[: -self.n_pairs].reshape(2 * self.n_pairs, -1)
