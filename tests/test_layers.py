@@ -21,13 +21,16 @@ LAYERS = [
     {"plot"},
     {"report"},
     {"posterior"},
+    {"engines"},
     {"run"},
     {"problem"},
     {"sampling"},
+    {"spread_sampling"},
     {"testing", "resolutions"},
     {"estimator_input"},
+    {"estimator_spread"},
     {"estimator"},
-    {"paper", "cli_data", "cli_results"},
+    {"paper", "cli_data", "cli_engine", "cli_results"},
     {"cli"},
 ]
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}

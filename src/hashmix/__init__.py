@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from hashmix import components, hashing, moves, plot, priors
+from hashmix import components, engines, hashing, moves, plot, priors
 from hashmix.posterior import Posterior
 from hashmix.sampling import sample
 
 if TYPE_CHECKING:
     from hashmix.estimator import SplitMergeMixture
 
-__all__ = ["Posterior", "SplitMergeMixture", "components", "hashing", "moves", "plot", "priors", "sample"]
+__all__ = ["Posterior", "SplitMergeMixture", "components", "engines", "hashing", "moves", "plot", "priors", "sample"]
 
 __version__ = version("hashmix")
 

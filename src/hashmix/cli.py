@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shutil
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 
 import hashmix
 from hashmix.cli_data import DATA_OPTIONS, add_data_options, ingest, resolved
+from hashmix.cli_engine import ENGINE_OPTIONS, add_engine_options, fit_with_dask, uses_dask
 from hashmix.cli_results import summarise, write_results
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
@@ -72,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_fit(commands: Any) -> None:
     fit = commands.add_parser("fit", help="cluster the rows of a file")
     add_data_options(fit)
+    add_engine_options(fit)
     fit.add_argument("-o", "--out", metavar="FOLDER", help="folder for results (default: DATA's name with -clusters)")
     for name, registry, default in (("component", COMPONENTS, "auto"), ("prior", PRIORS, "auto"), ("moves", SCHEDULES, "auto")):
         special = [] if default in registry else [default]
@@ -160,9 +164,10 @@ _KEPT = (
     "sample_size",
     "levels",
     "seed",
+    *ENGINE_OPTIONS,
 )
 #: Of these, the settings that folders of earlier versions lack.
-_KEPT_LATER = ("sample_size", "levels", *DATA_OPTIONS[2:])
+_KEPT_LATER = ("sample_size", "levels", *DATA_OPTIONS[2:], *ENGINE_OPTIONS)
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -209,13 +214,34 @@ def _report(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     show = not options.quiet and can_show()
+    folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem.replace('*', '')}-clusters")
+    _check_folder(folder)
+    model = _model(options, folder, show)
+    kept = {name: getattr(options, name) for name in _KEPT} | resolved(options)
+    text = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
+    if uses_dask(options):
+        with _started(folder, text):
+            fit_with_dask(options, model, folder)
+        return 0
     data = ingest(options, show)
     X, names = data.X, data.names
     print(*data.lines, sep="\n", end="\n" if data.lines else "")
     wanted = _wanted_levels(options.levels)
-    folder = Path(options.out) if options.out else Path(f"{Path(options.data).stem}-clusters")
-    _check_folder(folder)
-    model = SplitMergeMixture(
+    begin = time.perf_counter()
+    with _started(folder, text):
+        model.fit(X)
+    seconds = time.perf_counter() - begin
+    cuts = {f"level_{level}": _cut(model, level) for level in wanted}
+    summary = summarise(model, options.data, X, names, seconds)
+    summary |= {"levels": {name: int(labels.max()) + 1 for name, labels in cuts.items()}} if cuts else {}
+    written = write_results(folder, model, data, summary, Path(options.data).name, cuts)
+    _print_result(model, X, summary, seconds)
+    print(f"wrote {', '.join(written)} to {folder}")
+    return 0
+
+
+def _model(options: argparse.Namespace, folder: Path, show: bool) -> SplitMergeMixture:
+    return SplitMergeMixture(
         component=options.component,
         prior=options.prior,
         moves=options.moves,
@@ -230,28 +256,22 @@ def _fit(options: argparse.Namespace) -> int:
         progress=show,
         run_dir=folder,
     )
-    kept = {name: getattr(options, name) for name in _KEPT} | resolved(options)
-    text = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
-    begin = time.perf_counter()
+
+
+@contextlib.contextmanager
+def _started(folder: Path, text: str) -> Iterator[None]:
+    """Keep the settings of a fit in its folder; a folder that was made for a fit that failed at once is removed."""
     new = not folder.exists()
     folder.mkdir(exist_ok=True)
     if not (folder / "fit.json").exists():
         write_atomically(folder / "fit.json", text.encode())
     try:
-        model.fit(X)
+        yield
     except BaseException:
         if new and not list(folder.glob("chain-*/checkpoint.npz")):
             shutil.rmtree(folder)
         raise
     write_atomically(folder / "fit.json", text.encode())
-    seconds = time.perf_counter() - begin
-    cuts = {f"level_{level}": _cut(model, level) for level in wanted}
-    summary = summarise(model, options.data, X, names, seconds)
-    summary |= {"levels": {name: int(labels.max()) + 1 for name, labels in cuts.items()}} if cuts else {}
-    written = write_results(folder, model, data, summary, Path(options.data).name, cuts)
-    _print_result(model, X, summary, seconds)
-    print(f"wrote {', '.join(written)} to {folder}")
-    return 0
 
 
 def _wanted_levels(text: str | None) -> list[int | str]:

@@ -17,7 +17,9 @@ from hashmix.core.rng import chain_keys, numpy_generator
 from hashmix.core.validation import bad_parameter, check_choice, check_flag, check_integer
 from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
+from hashmix.engines.dask import is_collection
 from hashmix.estimator_input import InputChecks, some_rows
+from hashmix.estimator_spread import SpreadFit
 from hashmix.posterior import Posterior
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
@@ -31,7 +33,7 @@ from hashmix.sampling import run_problem
 __all__ = ["SplitMergeMixture", "sampled_rows"]
 
 
-class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
+class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, DensityMixin, BaseEstimator):
     """Bayesian clustering with an unknown number of clusters.
 
     Draws partitions of the rows from their posterior by split–merge MCMC. The point estimate is the partition with the least
@@ -73,6 +75,10 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
     init : str or array of labels, default="auto"
         Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", or labels;
         see :func:`hashmix.sample`.
+    engine : str or Engine, default="threads"
+        Where rows are. "threads": in this process, with every move there is. "dask" or an object of :mod:`hashmix.engines`:
+        rows stay on the workers of a cluster, and X may be a Dask array or DataFrame, or files that workers read (a pattern or
+        a list of .npy or .parquet); for Gaussians, with a schedule of parallel moves. A Dask collection implies "dask".
     n_jobs : int, optional
         Threads that run chains; None or -1 for one per processor. Does not change the result.
     random_state : None, int, RandomState or Generator
@@ -149,6 +155,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         sample_size: int | None = None,
         max_seconds: float | None = None,
         init: Any = "auto",
+        engine: Any = "threads",
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -164,6 +171,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         self.sample_size = sample_size
         self.max_seconds = max_seconds
         self.init = init
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -193,7 +201,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
         array([0, 0, 0, 1, 1, 1])
         """
-        X = self._validated(X, reset=True)
+        engine = self._engine_for(X)
+        X = X if engine is not None else self._validated(X, reset=True)
         settings = RunSettings(
             n_draws=self.n_draws,
             n_warmup=self.n_warmup,
@@ -207,6 +216,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
             run_dir=self.run_dir,
         )
         owner = type(self).__name__
+        if engine is not None:
+            return self._fit_spread(X, engine, settings)
         self.sample_indices_ = sampled_rows(X.shape[0], self.sample_size, self.random_state, owner)
         sampled = len(self.sample_indices_) < X.shape[0]
         problem = Problem.resolve(
@@ -253,6 +264,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
     def probabilities_(self) -> np.ndarray:
         """The probability of each training row's cluster, given the estimate."""
         check_is_fitted(self)
+        if not isinstance(self.labels_, np.ndarray):
+            return self._lazy_probabilities()
         rows = self._target.rows if self._rows_to_label is None else self._checked_rows(self._rows_to_label)
         return self._predictive.probabilities_of(rows, self.labels_, self.n_jobs)
 
@@ -298,7 +311,7 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
             yield log_p, match_clusters(contingency_table(self._estimate, labels, (self.n_clusters_, log_p.shape[1])))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable cluster of each row.
+        """The most probable cluster of each row; for a Dask array or DataFrame, a Dask array that is computed when asked for.
 
         Examples
         --------
@@ -309,6 +322,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
         >>> bool(model.predict([[-5.0]]) != model.predict([[5.0]]))
         True
         """
+        if is_collection(X):
+            return self._predict_lazily(X)
         rows = self._checked_rows(X)
         return self._predictive.labels(rows, self.n_jobs)
 
@@ -342,6 +357,8 @@ class SplitMergeMixture(InputChecks, Resolutions, ClusterMixin, DensityMixin, Ba
             log_p = np.column_stack([self._predictive.log_joint(rows), self._predictive.log_new(rows)])
             return softmax(log_p, axis=1)
         if n_draws is None:
+            if is_collection(X):
+                return self._predict_proba_lazily(X)
             return softmax(self._log_joint_with_clusters(X), axis=1)
         total: Any = 0.0
         for log_p, match in self._each_draw(X, n_draws):

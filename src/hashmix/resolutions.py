@@ -13,6 +13,7 @@ from hashmix.core.rng import numpy_generator
 from hashmix.core.validation import bad_parameter, check_integer, check_number
 from hashmix.data.mixed import MixedRows
 from hashmix.data.rows import Rows
+from hashmix.moves.parallel.passes import sizes_of
 from hashmix.posterior.estimate.matching import contingency_table
 from hashmix.posterior.tree import Levels, compare_levels, cut_linkage, join_clusters
 
@@ -54,7 +55,7 @@ class Resolutions:
         """
         check_is_fitted(self)
         predictive = self._predictive
-        sizes = np.bincount(self._estimate, minlength=self.n_clusters_)
+        sizes = np.rint(sizes_of(predictive.stats)).astype(np.int64)
         return join_clusters(self.component_.positions(predictive.model, predictive.stats), sizes)
 
     def cut(
@@ -99,6 +100,10 @@ class Resolutions:
         if k > self.n_clusters_:
             raise bad_parameter(owner, "n_clusters", f"an integer from 1 to {self.n_clusters_}, the clusters found", n_clusters)
         groups = cut_linkage(self.tree_, k) if self.n_clusters_ > 1 else np.zeros(1, np.intp)
+        if not isinstance(self.labels_, np.ndarray):  # a Dask array, whose labels are not here
+            if min_cluster_size is not None:
+                raise bad_parameter(owner, "min_cluster_size", "None for labels that are a Dask array", min_cluster_size)
+            return self.labels_.map_blocks(groups.__getitem__, dtype=groups.dtype)
         labels = groups[self.labels_]
         return labels if min_cluster_size is None else _without_small(labels, min_cluster_size, owner)
 
@@ -139,7 +144,7 @@ class Resolutions:
             half = rows.take(np.sort(part))
             component = type(self._target.component).from_data(half, learn=True) if learned else self._target.component
             settings: Any = {"component": component, "n_chains": 1, "sample_size": None, "init": "auto"}
-            settings |= {"run_dir": None, "progress": False}
+            settings |= {"run_dir": None, "progress": False, "engine": "threads"}
             halves.append(clone(self).set_params(**settings, random_state=self._key % 2**31).fit(_as_given(half)))
         shown = rows if n <= _ROWS_COMPARED else rows.take(np.sort(order[:_ROWS_COMPARED]))
         first, second = (half._predictive.labels(shown) for half in halves)

@@ -25,7 +25,7 @@ from hashmix.run.folder import RunFolder
 from hashmix.run.settings import RunSettings
 from hashmix.run.starts import first_states
 
-__all__ = ["run_problem", "sample"]
+__all__ = ["finish", "run_chains", "run_problem", "sample"]
 
 
 def sample(
@@ -137,13 +137,13 @@ def run_problem(problem: Problem) -> Posterior:
             _compile(problem)
             begin = time.perf_counter()
             chains = _start_chains(problem, Recorder(record, begin, run, settings.callback), run)
-            stopped_by = _run(chains, settings, begin)
+            stopped_by = run_chains(chains, settings, begin)
     finally:
         if run is not None:
             run.close()
     record.settings["n_sweeps"] = max(chain.sweeps for chain in chains)
     record.settings["tuned_moves"] = [repr(chain.tuner.frozen()) for chain in chains]
-    return _finish(record, chains, stopped_by)
+    return finish(record, chains, stopped_by)
 
 
 def _compile(problem: Problem) -> None:
@@ -173,7 +173,7 @@ def _start_chains(problem: Problem, recorder: Recorder, run: RunFolder | None) -
     return chains
 
 
-def _run(chains: list[Chain], settings: RunSettings, begin: float) -> str | None:
+def run_chains(chains: list[Any], settings: RunSettings, begin: float) -> str | None:
     """Run all chains to their end; return what stopped them earlier, if anything did."""
     stop = threading.Event()
     stopped_by = None
@@ -213,7 +213,7 @@ def _run(chains: list[Chain], settings: RunSettings, begin: float) -> str | None
     return stopped_by
 
 
-def _finish(record: Posterior, chains: list[Chain], stopped_by: str | None) -> Posterior:
+def finish(record: Posterior, chains: list[Any], stopped_by: str | None) -> Posterior:
     """The draws that were made; if chains were stopped during warm-up, the state they were in."""
     if stopped_by is None or all(chain.finished for chain in chains):
         return record

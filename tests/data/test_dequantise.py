@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 from hashmix.data import dequantise as module
-from hashmix.data.dequantise import Lattice, dequantise
+from hashmix.data.dequantise import Lattice, dequantise, spread
 from hashmix.data.rows import as_dense
 
 
@@ -66,3 +66,11 @@ def test_columns_with_a_constant_combination_are_spread_a_little(kind):
     assert columns.all()
     assert 0.0 < np.abs(rows.values - X).max() < 0.02 * X.std(axis=0).max()
     assert np.linalg.eigvalsh(np.cov(rows.values[:, :4], rowvar=False))[0] > 0.0
+
+
+def test_rows_that_are_elsewhere_are_spread_alike():
+    X = as_dense(np.random.default_rng(0).integers(0, 5, (50, 2)).astype(float))
+    lattice = Lattice.of(X)
+    whole = spread(X, lattice, 7).values
+    np.testing.assert_array_equal(spread(X.take(slice(20, 50)), lattice, 7, 20).values, whole[20:])
+    assert len(np.unique(whole - X.values)) == whole.size

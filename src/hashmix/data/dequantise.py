@@ -17,7 +17,7 @@ from hashmix.core.counter import address, uniform_at
 from hashmix.data.mixed import MixedRows
 from hashmix.data.rows import ROW_BLOCK, DenseRows
 
-__all__ = ["Lattice", "dequantise"]
+__all__ = ["Lattice", "dequantise", "spread"]
 
 #: Rows that are looked at to find columns with few distinct values, evenly spread.
 _LOOKED_AT = 10_000
@@ -93,14 +93,14 @@ def _nearest(values, begin, end, x):
 
 
 @kernel
-def _spread(key, lattice, values, begin, end, out):
+def _spread(key, lattice, origin, values, begin, end, out):
     lattice, values, out = borrowed(lattice), borrowed(values), borrowed(out)
     for i in range(begin, end):
         for j in range(values.shape[1]):
             first, last = lattice.begins[j], lattice.begins[j + 1]
             if first < last:
                 width = lattice.widths[_nearest(lattice.values, first, last, values[i, j])]
-                out[i, j] = values[i, j] + width * (uniform_at(address(key, j, i), 0) - 0.5)
+                out[i, j] = values[i, j] + width * (uniform_at(address(key, j, origin + i), 0) - 0.5)
 
 
 def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
@@ -132,9 +132,12 @@ def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
     (array([ True, False]), True)
     """
     lattice = Lattice.of(rows)
-    if not lattice.columns.any():
-        return rows, lattice.columns
+    return (spread(rows, lattice, key) if lattice.columns.any() else rows), lattice.columns
+
+
+def spread(rows: DenseRows, lattice: Lattice, key: int, first: int = 0) -> DenseRows:
+    """Rows with their values spread within the cells of a lattice; row i has the number ``first + i``."""
     out = rows.values.copy()
     for begin in range(0, rows.n_rows, ROW_BLOCK):
-        _spread(np.uint64(key), lattice, rows.values, begin, min(begin + ROW_BLOCK, rows.n_rows), out)
-    return rows.with_values(out), lattice.columns
+        _spread(np.uint64(key), lattice, first, rows.values, begin, min(begin + ROW_BLOCK, rows.n_rows), out)
+    return rows.with_values(out)

@@ -15,7 +15,7 @@ from hashmix.core.compiling import borrowed, hot_helper, kernel
 from hashmix.core.rng import mix
 from hashmix.partition.members import N_CLUSTERS
 
-__all__ = ["Leaders", "find_leaders", "rank_of"]
+__all__ = ["Leaders", "find_leaders", "least_ranks", "rank_of"]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -36,11 +36,12 @@ def rank_of(seed, i):
 
 
 @kernel
-def _least_ranks(seed, labels, capacity):
+def least_ranks(seed, first, labels, capacity):
+    """The least rank in every cluster of some consecutive rows, ``first`` and those after it."""
     labels = borrowed(labels)
     ranks = np.full(capacity, _MOST, np.uint64)
     for i in range(len(labels)):
-        rank = rank_of(seed, i)
+        rank = rank_of(seed, first + i)
         if rank < ranks[labels[i]]:
             ranks[labels[i]] = rank
     return ranks
@@ -59,6 +60,6 @@ def find_leaders(seed: np.uint64, partition: Any) -> Leaders:
     >>> sorted(find_leaders(np.uint64(7), partition).order.tolist())
     [0, 1]
     """
-    ranks = _least_ranks(seed, partition.labels, len(partition.sizes))
+    ranks = least_ranks(seed, 0, partition.labels, len(partition.sizes))
     used = partition.active[: partition.counters[N_CLUSTERS]]
     return Leaders(ranks, used[np.argsort(ranks[used])])

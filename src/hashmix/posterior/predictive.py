@@ -32,14 +32,14 @@ def predictive_weights(prior: PartitionPrior, labels: np.ndarray) -> np.ndarray:
     >>> predictive_weights(hm.priors.DirichletProcess(1.0), np.array([0, 0, 0, 1]))
     array([0.75, 0.25])
     """
-    weights = _weights(prior, labels, prior.start_concentration)[0]
+    weights = _weights(prior, np.bincount(labels), prior.start_concentration)[0]
     return weights / weights.sum()
 
 
-def _weights(prior: PartitionPrior, labels: np.ndarray, concentration: float) -> tuple[np.ndarray, float]:
+def _weights(prior: PartitionPrior, sizes: np.ndarray, concentration: float) -> tuple[np.ndarray, float]:
     """The prior weight of each cluster for the next row, and of a new cluster, up to a common factor."""
-    sizes = np.bincount(labels).astype(np.float64)
-    form = prior.weights(len(labels) + 1, len(sizes) + 2, concentration)
+    sizes = sizes.astype(np.float64)
+    form = prior.weights(int(sizes.sum()) + 1, len(sizes) + 2, concentration)
     weights = np.ones_like(sizes) if form.flat else sizes + form.shift
     k = len(sizes)
     new = form.log_v[k + 1] - form.log_v[k] + (0.0 if form.flat else gammaln(1.0 + form.shift))
@@ -79,7 +79,15 @@ class Predictive(NamedTuple):
         """The predictive given the labels of the rows, and a component with fixed hyperparameters."""
         model = component.model(rows)
         stats = component.statistics(model, rows, labels, int(labels.max()) + 1)
-        weights, new = _weights(prior, labels, prior.start_concentration if concentration is None else concentration)
+        concentration = prior.start_concentration if concentration is None else concentration
+        return cls.of_clusters(component, model, stats, np.bincount(labels), prior, concentration)
+
+    @classmethod
+    def of_clusters(
+        cls, component: Component, model: Any, stats: Any, sizes: np.ndarray, prior: PartitionPrior, concentration: float
+    ) -> Predictive:
+        """The predictive given sizes and statistics of clusters, wherever their rows are."""
+        weights, new = _weights(prior, sizes, concentration)
         return cls(component, model, stats, weights / weights.sum(), new / weights.sum())
 
     def log_joint(self, X: Any) -> np.ndarray:

@@ -19,10 +19,10 @@ from hashmix.posterior import Posterior
 from hashmix.run.folder import RunFolder
 from hashmix.run.settings import RunSettings
 
-__all__ = ["Chain", "Recorder", "Sweep", "leaves", "move_names"]
+__all__ = ["LOOSE_SWEEPS", "Chain", "Recorder", "Sweep", "leaves", "move_names", "with_leaves"]
 
 #: Sweeps of warm-up, at most, in which clusters form with hyperparameters that let them change freely.
-_LOOSE_SWEEPS = 25
+LOOSE_SWEEPS = 25
 #: With more rows, a copy of the data in other coordinates would take too much memory.
 _MOST_ROWS_IN_METRIC = 1_000_000
 #: Sweeps after which a chain rebuilds its state from its labels. There it can be resumed.
@@ -133,7 +133,7 @@ class Chain:
             metric = state.component.hash_metric(state.model)
             if metric is not None:
                 state.hashed.use_metric(metric)
-        if self.sweeps == min(_LOOSE_SWEEPS, 2 * n_warmup // 3):
+        if self.sweeps == min(LOOSE_SWEEPS, 2 * n_warmup // 3):
             state.settle()
         if self.sweeps >= self.held:
             state.learn(numpy_generator(self.key, self.sweeps, len(self.schedule) + 1))
@@ -209,7 +209,7 @@ class Chain:
             self._checkpoint(now=True)
             return
         n_leaves = sum(1 for _ in leaves(self.state.model))
-        model = _with_leaves(self.state.model, iter([kept[f"model_{k}"] for k in range(n_leaves)]))
+        model = with_leaves(self.state.model, iter([kept[f"model_{k}"] for k in range(n_leaves)]))
         self.state.restore(kept["labels"], float(kept["concentration"]), model)
         self.sweeps, self.draws, self.held = int(kept["sweeps"]), int(kept["draws"]), int(kept["held"])
         if kept["metric"].size:
@@ -256,12 +256,12 @@ def leaves(model: Any) -> Iterator[Any]:
             yield part
 
 
-def _with_leaves(model: Any, values: Iterator[np.ndarray]) -> Any:
+def with_leaves(model: Any, values: Iterator[np.ndarray]) -> Any:
     """A model like this one with other arrays and numbers."""
     parts = []
     for part in model:
         if isinstance(part, tuple):
-            parts.append(_with_leaves(part, values))
+            parts.append(with_leaves(part, values))
         else:
             leaf = next(values)
             parts.append(leaf.astype(part.dtype) if isinstance(part, np.ndarray) else type(part)(leaf))

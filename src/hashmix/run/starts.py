@@ -22,7 +22,7 @@ from hashmix.partition.target import Target
 from hashmix.run.chain import Chain
 from hashmix.run.settings import RunSettings
 
-__all__ = ["Trial", "check_starts", "first_states", "neighbourhoods", "try_starts"]
+__all__ = ["Trial", "check_starts", "clustered", "first_states", "neighbourhoods", "try_starts"]
 
 _NAMES = ("auto", "buckets", "single", "singletons")
 #: Components are tried on about this many entries of the rows, and on a number of rows between these, in so many sweeps.
@@ -141,6 +141,15 @@ def try_starts(target: Target, key: int, n_jobs: int | None) -> Trial:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _better_start(target, chosen, key, n_jobs)
+
+
+def clustered(target: Target, key: int, n_jobs: int | None) -> State:
+    """A chain on the rows after some sweeps, from the better start: what more rows may start from."""
+    trial = try_starts(target, key, n_jobs)
+    if trial.state.n_rows == target.rows.n_rows:
+        return trial.state
+    labels = _labels_from_trial(target, trial, key, n_jobs)
+    return _clustered_sample(target, np.arange(target.rows.n_rows), labels, key, n_jobs, "auto", _SWEEPS_OF_SAMPLE)
 
 
 def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:

@@ -73,7 +73,7 @@ class Recorded:
             self.pairs, self.sizes, self.gains, self.log_q = pairs, sizes, gains, log_q
             return np.flatnonzero(accept)
 
-        monkeypatch.setattr(module, "_accept", decide)
+        monkeypatch.setattr(module, "accept", decide)
         self.before = state.labels()
         move._propose(state, seed, new_tally())
         monkeypatch.undo()
@@ -156,7 +156,7 @@ def test_what_was_split_is_merged_with_the_inverse_ratio(component, n_passes, an
 def test_ratios_are_those_of_the_joint_law(prior, monkeypatch):
     """Proposals are accepted one after the other: each ratio is that of the joint law at its turn."""
     X = some_rows(DIAGONAL)
-    move, accept = ParallelSplitMerge("within", 1), module._accept
+    move, accept = ParallelSplitMerge("within", 1), module.accept
     recorded = Recorded(monkeypatch, move, make_state(X, DIAGONAL, prior, LABELS), np.ones(4, bool))
     turns = [make_state(X, DIAGONAL, prior, LABELS)]
     for b in range(4):
@@ -181,7 +181,7 @@ def test_no_merge_with_hope_is_left_out(prior):
     u, v = np.array([0, 2, 5, 3]), np.array([9, 11, 18, 0])
     for log_anchors in (ParallelSplitMerge("within")._log_anchors, ParallelSplitMerge("uniform")._log_anchors):
         pairs = Pairs(u, v, labels[u], labels[v], np.full(4, -1e300))
-        _, gains = module._without_hopeless_merges(state, pairs, log_anchors)
+        _, gains = module.without_hopeless_merges(state, pairs, log_anchors)
         sizes = np.column_stack([state.partition.sizes[pairs.of_u], state.partition.sizes[pairs.of_v]])
         log_v = state.target.prior.log_v
         for b in (1, 3):
@@ -190,7 +190,7 @@ def test_no_merge_with_hope_is_left_out(prior):
                 sizes_ratio = log_sizes_ratios(state.target.prior, sizes[b : b + 1, 0], sizes[b : b + 1, 1])[0]
                 log_ratio = gains[b] - sizes_ratio - (log_v[k] - log_v[k - 1]) - together
                 tried = pairs._replace(log_uniform=np.full(4, log_ratio - 1e-9))
-                assert b in np.flatnonzero(np.isin(u, module._without_hopeless_merges(state, tried, log_anchors)[0].u))
+                assert b in np.flatnonzero(np.isin(u, module.without_hopeless_merges(state, tried, log_anchors)[0].u))
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _n_before(ranks, rank):
 
 
 @hot_helper
-def _choose(seed, offer, data, i, own, columns, intercepts, logits, m, room):
+def _choose(seed, offer, data, first, i, own, columns, intercepts, logits, m, room):
     """Draw one of the first m columns for row i; its ``own`` if no density is a positive number."""
     near, weights, tops = room.near, room.weights, room.tops
     error, top, found = rounding(offer.density, data, i), np.float32(0.0), 0
@@ -141,7 +141,7 @@ def _choose(seed, offer, data, i, own, columns, intercepts, logits, m, room):
     for k in range(found):
         weights[k] = math.exp(weights[k]) if weights[k] > -_FAR - 2.0 * _PRECISION else 0.0
         total += weights[k]
-    left = uniform_at(address(seed, _DRAW, i), 0) * total
+    left = uniform_at(address(seed, _DRAW, first + i), 0) * total
     chosen = own
     for k in range(found):
         if weights[k] > 0.0:
@@ -153,7 +153,7 @@ def _choose(seed, offer, data, i, own, columns, intercepts, logits, m, room):
 
 
 @helper
-def _choose_rows(seed, offer, data, rows, begin, end, columns, own_columns, weights, ranks, intercepts, labels, room):
+def _choose_rows(seed, offer, data, first, rows, begin, end, columns, own_columns, weights, ranks, intercepts, labels, room):
     """Draw the clusters of rows ``rows[begin:end]`` among some columns; return how many rows moved."""
     block, k, moved = len(room.features), len(columns), 0
     logits = room.logits[: block * k].reshape(block, k)
@@ -165,11 +165,11 @@ def _choose_rows(seed, offer, data, rows, begin, end, columns, own_columns, weig
             own = own_columns[offer.columns[labels[i]]]
             if own < 0:
                 continue  # its cluster is no candidate
-            rank = rank_of(seed, i)
+            rank = rank_of(seed, first + i)
             if rank == ranks[own]:
                 continue  # a leader
             m = _n_before(ranks, rank)
-            chosen = _choose(seed, offer, data, i, np.int64(own), columns, intercepts, logits[r], m, room)
+            chosen = _choose(seed, offer, data, first, i, np.int64(own), columns, intercepts, logits[r], m, room)
             if chosen != own:
                 labels[i] = offer.slots[columns[chosen]]
                 moved += 1
@@ -177,12 +177,18 @@ def _choose_rows(seed, offer, data, rows, begin, end, columns, own_columns, weig
 
 
 @kernel
-def choose_among_all(seed, offer, data, rows, labels, room):
-    """Draw the clusters of rows among all clusters; return how many rows moved."""
+def choose_among_all(seed, offer, data, first, rows, labels, room):
+    """Draw the clusters of rows among all clusters; return how many rows moved.
+
+    Row i of the data has the number ``first + i`` in everything that is random.
+    """
     offer, data, rows, labels, room = borrowed(offer), borrowed(data), borrowed(rows), borrowed(labels), borrowed(room)
     columns = np.arange(len(offer.slots)).astype(np.int32)
     weights, ranks = offer.density.weights, offer.ranks
-    return _choose_rows(seed, offer, data, rows, 0, len(rows), columns, columns, weights, ranks, offer.intercepts, labels, room)
+    intercepts = offer.intercepts
+    return _choose_rows(
+        seed, offer, data, first, rows, 0, len(rows), columns, columns, weights, ranks, intercepts, labels, room
+    )
 
 
 @helper
@@ -233,7 +239,7 @@ def choose_among_candidates(seed, offer, data, order, begins, first, last, n_can
             ranks[at], intercepts[at] = offer.ranks[columns[at]], offer.intercepts[columns[at]]
         weights = gathered(offer.density, columns)
         moved += _choose_rows(
-            seed, offer, data, order, begin, end, columns, own_columns, weights, ranks, intercepts, labels, room
+            seed, offer, data, 0, order, begin, end, columns, own_columns, weights, ranks, intercepts, labels, room
         )
         for at in range(n_candidates):
             own_columns[columns[at]] = -1

@@ -21,7 +21,7 @@ from hashmix.partition.leaders import Leaders, find_leaders
 from hashmix.partition.members import regroup
 from hashmix.partition.state import State
 
-__all__ = ["ParallelGibbs", "assign_rows"]
+__all__ = ["ParallelGibbs", "assign_rows", "draw_offer", "offer_to_others"]
 
 #: Rows per task.
 _TASK = 8192
@@ -95,16 +95,22 @@ class ParallelGibbs(Move):
     def _scan(self, state: State, seed: np.uint64, candidates: int | None) -> int:
         """Draw parameters and labels; return the number of rows that moved."""
         leaders = find_leaders(seed, state.partition)
-        generator = numpy_generator(int(seed), 1)
-        density = state.component.draw_density(state.model, state.statistics(leaders.order), generator)
-        sizes, prior = state.partition.sizes[leaders.order], state.target.prior
-        weights = np.zeros(len(sizes)) if prior.flat else log_gammas(sizes + prior.shift, generator)
-        offer = make_offer(leaders, density, weights, state.capacity)
+        sizes = state.partition.sizes[leaders.order]
+        offer = draw_offer(state, seed, leaders, sizes)
         scan = _Scan(state, seed, offer)
         # If all clusters are candidates, looking for them is in vain. The move keeps the number of clusters, so this is exact.
         if candidates is None or candidates >= len(sizes):
             return scan.among_all()
         return scan.among_candidates(candidates, self.refresh)
+
+
+def draw_offer(state: Any, seed: np.uint64, leaders: Leaders, sizes: np.ndarray) -> Offer:
+    """Draw the parameters and weights of all clusters, in the order of their leaders."""
+    generator = numpy_generator(int(seed), 1)
+    density = state.component.draw_density(state.model, state.statistics(leaders.order), generator)
+    prior = state.target.prior
+    weights = np.zeros(len(sizes)) if prior.flat else log_gammas(sizes + prior.shift, generator)
+    return make_offer(leaders, density, weights, state.capacity)
 
 
 class _Scan(NamedTuple):
@@ -121,7 +127,7 @@ class _Scan(NamedTuple):
 
         def work(begin: int) -> int:
             rows = np.arange(begin, min(begin + _TASK, len(labels)), dtype=np.int32)
-            return choose_among_all(self.seed, offer, data, rows, labels, Room.of(offer))
+            return choose_among_all(self.seed, offer, data, 0, rows, labels, Room.of(offer))
 
         return sum(state.threads.map(work, range(0, len(labels), _TASK)))
 
@@ -139,18 +145,26 @@ class _Scan(NamedTuple):
         return sum(state.threads.map(work, shared_out(np.diff(cells.begins), _TASK)))
 
 
-def assign_rows(state: State, rows: Rows, seed: np.uint64, threads: Threads) -> np.ndarray:
-    """Draw a cluster of a state for every one of other rows, given drawn parameters: where a chain on more rows may start."""
+def offer_to_others(state: State, seed: np.uint64) -> Offer:
+    """The clusters of a state as other rows may choose them, given drawn parameters: none has a leader.
+
+    Label c stands for the cluster in ``state.used[c]``.
+    """
     generator = numpy_generator(int(seed), 1)
     density = state.component.draw_density(state.model, state.statistics(state.used), generator)
     k = state.n_clusters
     anyone = Leaders(np.zeros(k, np.uint64), np.arange(k, dtype=np.int32))
-    offer = make_offer(anyone, density, np.log(state.sizes), k)
+    return make_offer(anyone, density, np.log(state.sizes), k)
+
+
+def assign_rows(state: State, rows: Rows, seed: np.uint64, threads: Threads) -> np.ndarray:
+    """Draw a cluster of a state for every one of other rows, given drawn parameters: where a chain on more rows may start."""
+    offer = offer_to_others(state, seed)
     labels = np.zeros(rows.n_rows, np.int32)
 
     def work(begin: int) -> int:
         chosen = np.arange(begin, min(begin + _TASK, rows.n_rows), dtype=np.int32)
-        return choose_among_all(seed, offer, rows.arrays, chosen, labels, Room.of(offer))
+        return choose_among_all(seed, offer, rows.arrays, 0, chosen, labels, Room.of(offer))
 
     threads.map(work, range(0, rows.n_rows, _TASK))
     return labels

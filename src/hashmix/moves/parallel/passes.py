@@ -16,13 +16,24 @@ from hashmix.moves.parallel.pairs import Pairs
 from hashmix.partition.collecting import cut_into_chunks, shared_out
 from hashmix.partition.state import State
 
-__all__ = ["Passes", "Segments", "list_rows", "sizes_of"]
+__all__ = [
+    "PASS",
+    "Passes",
+    "Segments",
+    "draw_chunks",
+    "fill_anchors",
+    "list_rows",
+    "nearest_chunks",
+    "sizes_of",
+    "start_sums",
+    "sum_up",
+]
 
 #: Log odds beyond which a probability is 0 or 1 to float64.
 _FAR = 40.0
 
 # What a counter-based number is for: a pass takes the next number after those before it.
-_PASS = 8
+PASS = 8
 
 
 class Segments(NamedTuple):
@@ -100,7 +111,7 @@ class Passes:
         while done < n_pairs:
             if slots.full:
                 slots = slots.enlarged()
-            done = _fill_anchors(slots, state.model, state.rows.arrays, self.pairs, done)
+            done = fill_anchors(slots, state.model, state.rows.arrays, self.pairs, done)
         return slots
 
     def join_nearest(self) -> None:
@@ -108,7 +119,7 @@ class Passes:
 
         def work(span: tuple[int, int]) -> None:
             anchors = self.anchors.for_worker() if self.dense else self.anchors
-            _nearest_chunks(self._sums(), anchors, self.state.model, self.state.rows.arrays, self.segments, *self.chunks, *span)
+            nearest_chunks(self._sums(), anchors, self.state.model, self.state.rows.arrays, self.segments, *self.chunks, *span)
 
         self.state.threads.map(work, self.tasks)
         self._reduce()
@@ -129,9 +140,9 @@ class Passes:
         log_q = np.zeros(len(self.chunks[0]))
 
         def work(span: tuple[int, int]) -> None:
-            _draw_chunks(
+            draw_chunks(
                 self.seed,
-                _PASS + number,
+                PASS + number,
                 forced is not None,
                 self._sums(),
                 density,
@@ -139,6 +150,7 @@ class Passes:
                 is_forced,
                 state.model,
                 state.rows.arrays,
+                0,
                 self.segments,
                 *self.chunks,
                 *span,
@@ -173,7 +185,8 @@ class Passes:
 
 
 @kernel
-def _fill_anchors(slots, model, data, pairs, begin):
+def fill_anchors(slots, model, data, pairs, begin):
+    """Let slots 2b and 2b + 1 hold the anchors of pair b, from ``begin`` on; return where it stopped."""
     slots, model, data, pairs = borrowed(slots), borrowed(model), borrowed(data), borrowed(pairs)
     for b in range(begin, len(pairs.u)):
         if is_full(model, slots):
@@ -185,15 +198,15 @@ def _fill_anchors(slots, model, data, pairs, begin):
     return len(pairs.u)
 
 
-def _start_sums(sums, chunk):
+def start_sums(sums, chunk):
     """Make the sums of both sides of a chunk zero."""
 
 
-def _sum_up(sums, slot, model, row):
+def sum_up(sums, slot, model, row):
     """Add a row to the sums of a side."""
 
 
-@implements(_start_sums, DenseSlots)
+@implements(start_sums, DenseSlots)
 def _start_dense(sums, chunk):
     for slot in range(2 * chunk, 2 * chunk + 2):
         sums.sizes[slot] = 0
@@ -201,7 +214,7 @@ def _start_dense(sums, chunk):
             sums.stats[slot, w] = 0.0
 
 
-@implements(_sum_up, DenseSlots, hot=True)
+@implements(sum_up, DenseSlots, hot=True)
 def _sum_up_dense(sums, slot, model, row):
     collect(model, sums, slot, row)
 
@@ -209,29 +222,30 @@ def _sum_up_dense(sums, slot, model, row):
 # Other slots have no fixed number of statistics: these are summed by array code after the pass.
 
 
-@fallback(_start_sums)
+@fallback(start_sums)
 def _start_none(sums, chunk):
     pass
 
 
-@fallback(_sum_up, hot=True)
+@fallback(sum_up, hot=True)
 def _sum_up_none(sums, slot, model, row):
     pass
 
 
 @kernel
-def _nearest_chunks(sums, anchors, model, data, segments, proposals, begins, ends, first, last):
+def nearest_chunks(sums, anchors, model, data, segments, proposals, begins, ends, first, last):
+    """Assign the rows of some chunks to the anchor that alone predicts them better; sum up the sides."""
     sums, anchors, model, data = borrowed(sums), borrowed(anchors), borrowed(model), borrowed(data)
     segments, proposals, begins, ends = borrowed(segments), borrowed(proposals), borrowed(begins), borrowed(ends)
     for chunk in range(first, last):
-        _start_sums(sums, chunk)
+        start_sums(sums, chunk)
         b = proposals[chunk]
         for at in range(begins[chunk], ends[chunk]):
             row = load(model, anchors, data, segments.rows[at])
             of_u = log_predictive(model, anchors, 2 * b, row)
             side = 1 if log_predictive(model, anchors, 2 * b + 1, row) > of_u else 0
             segments.sides[at] = side
-            _sum_up(sums, 2 * chunk + side, model, row)
+            sum_up(sums, 2 * chunk + side, model, row)
 
 
 @helper
@@ -251,14 +265,34 @@ def _log_sigmoid(x):
 
 
 @kernel
-def _draw_chunks(
-    seed, purpose, recorded, sums, density, odds, is_forced, model, data, segments, proposals, begins, ends, first, last, log_q
+def draw_chunks(
+    seed,
+    purpose,
+    recorded,
+    sums,
+    density,
+    odds,
+    is_forced,
+    model,
+    data,
+    origin,
+    segments,
+    proposals,
+    begins,
+    ends,
+    first,
+    last,
+    log_q,
 ):
+    """Draw the sides of the rows of some chunks, or weigh those of forced proposals; sum up sides, and log q if it counts.
+
+    Row i of the data has the number ``origin + i`` in everything that is random.
+    """
     sums, density, odds, is_forced = borrowed(sums), borrowed(density), borrowed(odds), borrowed(is_forced)
     model, data, segments, proposals = borrowed(model), borrowed(data), borrowed(segments), borrowed(proposals)
     begins, ends, log_q = borrowed(begins), borrowed(ends), borrowed(log_q)
     for chunk in range(first, last):
-        _start_sums(sums, chunk)
+        start_sums(sums, chunk)
         b = proposals[chunk]
         pair, total = pair_weights(density, 2 * b, 2 * b + 1), 0.0
         for at in range(begins[chunk], ends[chunk]):
@@ -266,10 +300,10 @@ def _draw_chunks(
             row = load(model, sums, data, i)
             for_u = odds[b] + log_odds(density, pair, data, i, row)
             if not is_forced[b]:
-                uniform = uniform_at(address(seed, purpose, i), 0)
+                uniform = uniform_at(address(seed, purpose, origin + i), 0)
                 segments.sides[at] = 0 if uniform < _sigmoid(for_u) else 1
             side = segments.sides[at]
             if recorded:
                 total += _log_sigmoid(for_u if side == 0 else -for_u)
-            _sum_up(sums, 2 * chunk + side, model, row)
+            sum_up(sums, 2 * chunk + side, model, row)
         log_q[chunk] = total

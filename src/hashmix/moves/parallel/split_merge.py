@@ -19,7 +19,7 @@ from hashmix.partition.members import close_cluster, move_row, open_cluster
 from hashmix.partition.state import SPARE_SLOTS, State
 from hashmix.priors.contract import log_sizes_ratios
 
-__all__ = ["ParallelSplitMerge"]
+__all__ = ["ParallelSplitMerge", "accept", "log_anchors", "without_hopeless_merges"]
 
 #: One pair of anchors is drawn per so many rows, and at least _FEWEST.
 _ROWS_PER_PAIR, _FEWEST = 8, 64
@@ -88,7 +88,7 @@ class ParallelSplitMerge(Move):
         tally[SPLITS_PROPOSED] += int(pairs.is_split.sum())
         tally[WORK] += len(pairs.u)
         _make_room(state, int(pairs.is_split.sum()))
-        pairs, gains = _without_hopeless_merges(state, pairs, self._log_anchors)
+        pairs, gains = without_hopeless_merges(state, pairs, self._log_anchors)
         if len(pairs.u) == 0:
             return
         segments = list_rows(state, pairs)
@@ -99,16 +99,13 @@ class ParallelSplitMerge(Move):
         split = pairs.is_split
         gains = np.where(split, log_sides.sum(axis=1) - gains, gains)
         log_q -= self._log_anchors(state.n_rows, sizes.sum(axis=1))
-        accepted = _accept(state, pairs, sizes, gains, log_q) if commit else np.zeros(0, np.int64)
+        accepted = accept(state, pairs, sizes, gains, log_q) if commit else np.zeros(0, np.int64)
         tally[ACCEPTED] += len(accepted)
         tally[SPLITS_ACCEPTED] += int(split[accepted].sum())
         _commit(state, pairs, segments, sides, accepted)
 
     def _log_anchors(self, n: int, sizes: np.ndarray) -> np.ndarray:
-        """Log g(u, v | split) − log g(u, v | together), for clusters of these sizes when they are together."""
-        if self.anchors != "within":
-            return np.zeros(len(sizes))
-        return np.log(MERGES / (1.0 - MERGES) * (sizes - 1.0) / n)
+        return log_anchors(self.anchors, n, sizes)
 
     def _draw_pairs(self, state: State, seed: np.uint64) -> Pairs:
         n = state.n_rows
@@ -136,6 +133,13 @@ class ParallelSplitMerge(Move):
 # ---- anchors ---------------------------------------------------------------------------------------------------------------
 
 
+def log_anchors(anchors: str, n: int, sizes: np.ndarray) -> np.ndarray:
+    """Log g(u, v | split) − log g(u, v | together), for clusters of these sizes when they are together."""
+    if anchors != "within":
+        return np.zeros(len(sizes))
+    return np.log(MERGES / (1.0 - MERGES) * (sizes - 1.0) / n)
+
+
 def _make_room(state: State, n_splits: int) -> None:
     """Make sure that all splits find a free slot, and the prior's table a number for every K that may be reached."""
     needed = state.n_clusters + n_splits + SPARE_SLOTS
@@ -146,7 +150,7 @@ def _make_room(state: State, n_splits: int) -> None:
 # ---- ratios ----------------------------------------------------------------------------------------------------------------
 
 
-def _without_hopeless_merges(state: State, pairs: Pairs, log_anchors: Any) -> tuple[Pairs, np.ndarray]:
+def without_hopeless_merges(state: Any, pairs: Pairs, log_anchors: Any) -> tuple[Pairs, np.ndarray]:
     """Leave out merges that are rejected whatever their q ≤ 1 and whatever else is accepted.
 
     Also return log m of the cluster of every split, and the gain in log likelihood of every merge.
@@ -173,7 +177,7 @@ def _without_hopeless_merges(state: State, pairs: Pairs, log_anchors: Any) -> tu
     return pairs.keep(keep), gains[keep]
 
 
-def _accept(state: State, pairs: Pairs, sizes: np.ndarray, gains: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+def accept(state: Any, pairs: Pairs, sizes: np.ndarray, gains: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Which proposals are accepted, one after the other: the prior looks at the number of clusters.
 
     ``gains`` are in log likelihood, and ``log_q`` is the log ratio of the probabilities to propose the split and the merge.

@@ -1,0 +1,107 @@
+"""``hashmix fit --engine dask``: files are read by the workers of a cluster, and labels are written part by part."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hashmix.core.files import write_atomically
+from hashmix.core.validation import bad_parameter
+from hashmix.engines import ENGINES, Dask
+from hashmix.estimator import SplitMergeMixture
+
+__all__ = ["ENGINE_OPTIONS", "add_engine_options", "fit_with_dask", "uses_dask"]
+
+#: The options, as a run folder keeps them.
+ENGINE_OPTIONS = ("engine", "scheduler", "workers")
+
+
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say who works on the rows.
+
+    Examples
+    --------
+    >>> import argparse
+    >>> from hashmix.cli_engine import add_engine_options, uses_dask
+    >>> parser = argparse.ArgumentParser()
+    >>> add_engine_options(parser)
+    >>> uses_dask(parser.parse_args(["--workers", "4"]))
+    True
+    """
+    group = parser.add_argument_group("engine", "DATA may then be a pattern of .npy or .parquet files, in quotes")
+    group.add_argument("--engine", choices=ENGINES.names, help="where rows are (default: threads)")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="the Dask scheduler of a cluster, such as tcp://host:8786")
+    group.add_argument("--workers", type=int, metavar="N", help="start N Dask workers on this machine for this fit")
+
+
+def uses_dask(options: argparse.Namespace) -> bool:
+    """Whether a fit is for Dask workers."""
+    return options.engine == "dask" or options.scheduler is not None or options.workers is not None
+
+
+def fit_with_dask(options: argparse.Namespace, model: SplitMergeMixture, folder: Path) -> None:
+    """Fit the files on a cluster, and write labels and a summary to the folder."""
+    began = time.perf_counter()
+    with _client(options) as client:
+        model.set_params(engine=Dask(client), progress=False)
+        model.fit(options.data)
+        sizes = _write_labels(model, folder)
+    summary: dict[str, Any] = {
+        "data": options.data,
+        "n_rows": int(sum(sizes)),
+        "n_clusters": model.n_clusters_,
+        "sizes": sizes,
+        "weights": model.weights_.tolist(),
+        "means": model.means_.tolist(),
+        "posterior_n_clusters": {str(k): p for k, p in model.posterior_.n_clusters_probabilities().items()},
+        "verdict": model.posterior_.verdict(),
+        "seconds": round(time.perf_counter() - began, 3),
+    }
+    write_atomically(folder / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())
+    print(
+        f"{summary['n_rows']} rows, {model.n_features_in_} columns: {model.n_clusters_} clusters in {summary['seconds']:.1f} s"
+    )
+    print(summary["verdict"])
+    print(f"wrote part-*.labels.npy, summary.json to {folder}")
+
+
+def _write_labels(model: SplitMergeMixture, folder: Path) -> list[int]:
+    """Write the labels of every file of the data to a file of its own; return the sizes of the clusters."""
+    sizes = np.zeros(model.n_clusters_, np.int64)
+    labels: Any = model.labels_
+    for k in range(labels.numblocks[0]):
+        part = labels.blocks[k].compute()
+        content = io.BytesIO()
+        np.save(content, part, allow_pickle=False)
+        write_atomically(folder / f"part-{k:06d}.labels.npy", content.getvalue())
+        sizes += np.bincount(part, minlength=len(sizes))
+    return sizes.tolist()
+
+
+@contextlib.contextmanager
+def _client(options: argparse.Namespace) -> Iterator[Any]:
+    """A client of the cluster that was asked for; workers that were started for it end with it, whatever happens."""
+    if options.scheduler is not None and options.workers is not None:
+        raise bad_parameter("hashmix fit", "--workers", "left out if --scheduler is given", options.workers)
+    if options.scheduler is None and options.workers is None:
+        raise bad_parameter("hashmix fit", "--scheduler", "an address with --engine dask, or --workers a number", None)
+    if options.workers is not None and options.workers < 1:
+        raise bad_parameter("hashmix fit", "--workers", "an integer ≥ 1", options.workers)
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ImportError("--engine dask needs Dask: pip install 'hashmix[dask]'.") from None
+    with contextlib.ExitStack() as stack:
+        if options.scheduler is not None:
+            yield stack.enter_context(Client(options.scheduler))
+            return
+        cluster = stack.enter_context(LocalCluster(n_workers=options.workers, dashboard_address=None, silence_logs=50))
+        yield stack.enter_context(Client(cluster, direct_to_workers=True))

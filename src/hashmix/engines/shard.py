@@ -1,0 +1,421 @@
+"""A shard: rows and their labels, wherever they are, and the few things a chain asks of them.
+
+A shard never sees the rows of another. What it is told (parameters, anchors, seeds) and what it answers (sums over blocks of
+rows, ranks of leaders, a few rows) does not grow with the number of rows. All that is random is keyed by the seed it is told
+and by the *global* number of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hashmix.components.contract import Component, DenseSlots
+from hashmix.core.threads import Threads
+from hashmix.core.validation import not_finite
+from hashmix.data.dequantise import Lattice, spread
+from hashmix.data.rows import DenseArrays, DenseRows
+from hashmix.engines.blocks import Sums, climb
+from hashmix.engines.checkpoints import LabelFile, read_labels, write_labels
+from hashmix.engines.kernels import least_members, list_block, sum_block, toss_chunks
+from hashmix.moves.parallel.choosing import Offer, Room, choose_among_all
+from hashmix.moves.parallel.pairs import Pairs
+from hashmix.moves.parallel.passes import PASS, Segments, draw_chunks, fill_anchors, nearest_chunks
+from hashmix.partition.leaders import least_ranks
+
+__all__ = ["Layout", "Preparation", "SentPairs", "Shard", "SomeRows"]
+
+#: Blocks that are summed before their sums are added up, per thread.
+_AT_ONCE = 4
+
+
+class Layout(NamedTuple):
+    """How all rows are cut into blocks: the same for every shard."""
+
+    n_rows: int
+    block: int
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return -(-self.n_rows // self.block)
+
+
+class Preparation(NamedTuple):
+    """What becomes of rows as they were read: the columns that are left, and the cells that values are spread in."""
+
+    component: Component
+    columns: np.ndarray
+    lattice: Lattice | None
+    key: int
+
+
+class SentPairs(NamedTuple):
+    """Pairs of anchors as shards are told of them: of every label its pair and side (−1 for none), and the anchors."""
+
+    pair_of: np.ndarray  # (labels,)
+    side_of: np.ndarray  # (labels,)
+    u: np.ndarray  # (P,) global numbers
+    v: np.ndarray
+    anchors: np.ndarray  # (2P, D) rows u, v, u, v, …
+    is_split: np.ndarray  # (P,)
+
+
+class SomeRows(NamedTuple):
+    """Rows that were asked for by number: their places in the question, their labels and, if wanted, their values."""
+
+    places: np.ndarray
+    labels: np.ndarray
+    values: np.ndarray
+
+
+@dataclass
+class _Part:
+    """Consecutive rows, from a global number that begins a block."""
+
+    first: int
+    rows: DenseRows
+    labels: np.ndarray
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.labels)
+
+    def local(self, numbers: np.ndarray) -> np.ndarray:
+        """Local numbers of rows; −1 for those that are elsewhere."""
+        return np.where((numbers >= self.first) & (numbers < self.end), numbers - self.first, -1)
+
+
+class _Block(NamedTuple):
+    """Rows ``begin`` to ``end`` of a part, the block's number, and the rows of pairs in it."""
+
+    part: _Part
+    number: int
+    begin: int
+    end: int
+
+
+class _Listed(NamedTuple):
+    """The rows of pairs in a block: a chunk for each pair that has some."""
+
+    block: _Block
+    segments: Segments
+    forced: np.ndarray
+    proposals: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+
+
+class Shard:
+    """Rows of some blocks, and their labels.
+
+    The methods without underscore are the *verbs* of an engine. A verb that sums over rows returns the sums of complete
+    subtrees of blocks (:mod:`hashmix.engines.blocks`).
+
+    Parameters
+    ----------
+    layout : Layout
+    spans : list of (first, rows)
+        The global number of a first row, and an array, or an object whose ``read()`` returns one.
+    n_threads : int, default=1
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.engines.shard import Layout, Shard
+    >>> shard = Shard(Layout(4, 2), [(2, np.array([[5.0], [6.0]]))])
+    >>> shard.rows_of(np.array([0, 3])).values
+    array([[6.]])
+    """
+
+    #: What a shard can be asked.
+    VERBS: ClassVar = frozenset(
+        [
+            "prepare",
+            "hold",
+            "start",
+            "rows_of",
+            "write",
+            "relabel",
+            "save",
+            "restore",
+            "statistics",
+            "leaders",
+            "assign",
+            "members",
+            "divide",
+            "nearest",
+            "draw",
+            "toss",
+            "commit",
+        ]
+    )
+
+    def __init__(self, layout: Layout, spans: Iterable[tuple[int, Any]], n_threads: int = 1) -> None:
+        self.layout, self.threads = layout, Threads(n_threads)
+        self.parts = [_as_part(first, source) for first, source in spans]
+        self.blocks = [block for part in self.parts for block in _blocks_of(part, layout)]
+        self.component: Any = None
+        self.model: Any = None
+        self.pairs: Any = None
+        self.listed: list[_Listed] = []
+
+    def answer(self, verb: str, arguments: dict[str, Any]) -> Any:
+        """Call a verb by name."""
+        if verb not in self.VERBS:
+            raise ValueError(f"A shard has no verb {verb!r}.")
+        return getattr(self, verb)(**arguments)
+
+    # ---- rows and labels ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, preparation: Preparation) -> None:
+        """Leave out columns, and spread the values of the others within their cells."""
+        self.component = preparation.component
+        for part in self.parts:
+            values = part.rows.values
+            if not preparation.columns.all():
+                values = np.ascontiguousarray(values[:, preparation.columns])
+            part.rows = DenseRows(values)
+            if preparation.lattice is not None:
+                part.rows = spread(part.rows, preparation.lattice, preparation.key, part.first)
+
+    def hold(self, model: Any) -> None:
+        """Keep the model, with its hyperparameters, for the messages that follow."""
+        self.model = model
+
+    def start(self) -> None:
+        """Give all rows the label 0."""
+        for part in self.parts:
+            part.labels[:] = 0
+
+    def rows_of(self, numbers: np.ndarray, values: bool = True) -> SomeRows:
+        """Those of some rows that are here."""
+        here = [(part, part.local(numbers)) for part in self.parts]
+        places = [np.flatnonzero(local >= 0) for _, local in here]
+        chosen = [(part, local[place]) for (part, local), place in zip(here, places, strict=True)]
+        width, dtype = (self.parts[0].rows.n_columns, self.parts[0].rows.values.dtype) if self.parts else (0, np.float64)
+        return SomeRows(
+            np.concatenate([np.zeros(0, np.int64), *places]),
+            np.concatenate([np.zeros(0, np.int32), *(part.labels[local] for part, local in chosen)]),
+            np.concatenate([np.zeros((0, width), dtype), *(part.rows.values[local] for part, local in chosen if values)]),
+        )
+
+    def write(self, numbers: np.ndarray, labels: np.ndarray) -> None:
+        """Change the labels of those of some rows that are here."""
+        for part in self.parts:
+            local = part.local(numbers)
+            part.labels[local[local >= 0]] = labels[local >= 0]
+
+    def relabel(self, labels: np.ndarray) -> None:
+        """Give clusters other labels: ``labels[old]``."""
+        for part in self.parts:
+            part.labels[:] = labels[part.labels]
+
+    def save(self, folder: str) -> list[LabelFile]:
+        """Write the labels, one file for each part."""
+        return [write_labels(Path(folder), part.first, part.labels) for part in self.parts]
+
+    def restore(self, folder: str, files: list[LabelFile]) -> None:
+        """Read the labels back from files that may have been written by other shards."""
+        for part in self.parts:
+            part.labels[:] = read_labels(Path(folder), files, part.first, part.end)
+
+    # ---- all rows at once --------------------------------------------------------------------------------------------------
+
+    def leaders(self, seed: int, capacity: int) -> np.ndarray:
+        """The least rank of every label."""
+
+        def work(block: _Block) -> np.ndarray:
+            labels = block.part.labels[block.begin : block.end]
+            return least_ranks(np.uint64(seed), block.part.first + block.begin, labels, capacity)
+
+        return np.minimum.reduce([_no_ranks(capacity), *self.threads.map(work, self.blocks)])
+
+    def statistics(self, capacity: int) -> Sums:
+        """The statistics of all labels."""
+        return self._sum(self.blocks, lambda block: _flat(self._statistics(block, capacity)))
+
+    def assign(self, seed: int, offer: Offer) -> Sums:
+        """Let all rows draw their clusters; return the statistics of all labels, and how many rows moved."""
+        capacity = len(offer.columns)
+
+        def work(block: _Block) -> np.ndarray:
+            part = block.part
+            rows = np.arange(block.begin, block.end, dtype=np.int32)
+            data = part.rows.arrays
+            moved = choose_among_all(np.uint64(seed), offer, data, part.first, rows, part.labels, Room.of(offer))
+            return np.append(_flat(self._statistics(block, capacity)), moved)
+
+        return self._sum(self.blocks, work)
+
+    def members(self, seed: int, wanted: np.ndarray, without: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of some clusters the row of least rank, but for one: ranks, global numbers and values."""
+        ranks, numbers = _no_ranks(len(without)), np.full(len(without), -1, np.int64)
+        values = np.zeros((len(without), self.parts[0].rows.n_columns if self.parts else 0))
+
+        def work(block: _Block) -> tuple[np.ndarray, np.ndarray]:
+            part, first = block.part, block.part.first + block.begin
+            labels = part.labels[block.begin : block.end]
+            return least_members(np.uint64(seed), first, labels, wanted, without - first, len(without))
+
+        for block, (theirs, local) in zip(self.blocks, self.threads.map(work, self.blocks), strict=True):
+            better = theirs < ranks
+            ranks[better], numbers[better] = theirs[better], block.part.first + block.begin + local[better]
+            values[better] = block.part.rows.values[block.begin + local[better]]
+        return ranks, numbers, values
+
+    # ---- splits and merges -------------------------------------------------------------------------------------------------
+
+    def divide(self, pairs: SentPairs) -> None:
+        """List the rows of pairs, each on the side it is on if its pair proposes a merge."""
+        self.pairs = pairs
+        self.listed = self.threads.map(self._list, self.blocks)
+
+    def nearest(self) -> Sums:
+        """Assign each row to the anchor that alone predicts it better; return the statistics of all sides."""
+        n_pairs = len(self.pairs.u)
+        anchors = self.component.slots(self.model, 2 * n_pairs)
+        even, odd = np.arange(0, 2 * n_pairs, 2), np.arange(1, 2 * n_pairs, 2)
+        places = Pairs(even, odd, even, odd, np.zeros(n_pairs))
+        fill_anchors(anchors, self.model, DenseRows(self.pairs.anchors).arrays, places, 0)
+
+        def work(one: _Listed) -> np.ndarray:
+            sums = self._slots(2 * len(one.proposals))
+            nearest_chunks(
+                sums, anchors.for_worker(), self.model, self._data(one), one.segments, *_chunks(one), 0, len(one.proposals)
+            )
+            return self._sides(one, sums, np.zeros(len(one.proposals)))
+
+        return self._sum(self.listed, work)
+
+    def draw(self, seed: int, number: int, density: Any, odds: np.ndarray, recorded: bool) -> Sums:
+        """Draw the sides of all rows, or weigh those of merges; return the statistics of all sides, and log q of every pair."""
+        is_forced = ~self.pairs.is_split & recorded
+
+        def work(one: _Listed) -> np.ndarray:
+            sums, log_q = self._slots(2 * len(one.proposals)), np.zeros(len(one.proposals))
+            if recorded:
+                forced = np.repeat(is_forced[one.proposals], one.ends - one.begins)
+                one.segments.sides[forced] = one.forced[forced]
+            draw_chunks(
+                np.uint64(seed),
+                PASS + number,
+                recorded,
+                sums,
+                density,
+                odds,
+                is_forced,
+                self.model,
+                self._data(one),
+                one.block.part.first,
+                one.segments,
+                *_chunks(one),
+                0,
+                len(one.proposals),
+                log_q,
+            )
+            return self._sides(one, sums, log_q)
+
+        return self._sum(self.listed, work)
+
+    def toss(self, seed: int, share: np.ndarray) -> Sums:
+        """Divide rows by coins; return the statistics of all sides."""
+
+        def work(one: _Listed) -> np.ndarray:
+            sums = self._slots(2 * len(one.proposals))
+            first = one.block.part.first
+            toss_chunks(np.uint64(seed), PASS, sums, share, self.model, self._data(one), first, one.segments, *_chunks(one))
+            return self._sides(one, sums, np.zeros(len(one.proposals)))
+
+        return self._sum(self.listed, work)
+
+    def commit(self, into: np.ndarray) -> None:
+        """Carry out splits: v's side of pair b gets the label ``into[b]``, unless that is −1."""
+        for one in self.listed:
+            target = np.repeat(into[one.proposals], one.ends - one.begins)
+            moved = (one.segments.sides == 1) & (target >= 0)
+            one.block.part.labels[one.segments.rows[moved]] = target[moved]
+        self.write(self.pairs.v[into >= 0], into[into >= 0])
+
+    # ---- helpers -----------------------------------------------------------------------------------------------------------
+
+    def _list(self, block: _Block) -> _Listed:
+        part, pairs = block.part, self.pairs
+        n, n_pairs = block.end - block.begin, len(pairs.u)
+        rows, sides, begins = np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n_pairs + 1, np.int64)
+        u, v = part.local(pairs.u), part.local(pairs.v)
+        found = list_block(part.labels, block.begin, block.end, pairs.pair_of, pairs.side_of, u, v, rows, sides, begins)
+        proposals = np.flatnonzero(np.diff(begins) > 0)
+        rows, sides = rows[:found].copy(), sides[:found].copy()
+        starts = begins[proposals]
+        segments = Segments(rows, sides, starts, begins[proposals + 1] - starts)
+        return _Listed(block, segments, sides.copy(), proposals, starts, begins[proposals + 1])
+
+    def _data(self, one: _Listed) -> DenseArrays:
+        return one.block.part.rows.arrays
+
+    def _slots(self, count: int) -> DenseSlots:
+        """Sums of statistics, all zero, and buffers of their own; nothing is derived from them."""
+        slots = self.component.slots(self.model, 1).for_worker()
+        return slots._replace(
+            sizes=np.zeros(count, np.int64), stats=np.zeros((count, slots.stats.shape[1])), derived=np.zeros((1, 1))
+        )
+
+    def _statistics(self, block: _Block, capacity: int) -> DenseSlots:
+        slots = self._slots(capacity)
+        sum_block(block.part.labels, block.begin, block.end, slots, self.model, block.part.rows.arrays)
+        return slots
+
+    def _sides(self, one: _Listed, sums: DenseSlots, log_q: np.ndarray) -> np.ndarray:
+        """Statistics of the sides of all pairs, then log q of all pairs, from those that have rows in a block."""
+        n_pairs, width = len(self.pairs.u), sums.stats.shape[1] + 1
+        out = np.zeros(n_pairs * (2 * width + 1))
+        out[: 2 * n_pairs * width].reshape(n_pairs, 2 * width)[one.proposals] = _flat(sums).reshape(-1, 2 * width)
+        out[2 * n_pairs * width :][one.proposals] = log_q
+        return out
+
+    def _sum(self, tasks: list[Any], work: Callable[[Any], np.ndarray]) -> Sums:
+        """Sums over blocks, one task each, added up as far as this shard can."""
+        sums: Sums = {}
+        step = _AT_ONCE * self.threads.n
+        for start in range(0, len(tasks), step):
+            some = tasks[start : start + step]
+            for task, found in zip(some, self.threads.map(work, some), strict=True):
+                block = task if isinstance(task, _Block) else task.block
+                sums[0, block.number] = found
+            sums = climb(sums, self.layout.n_blocks)
+        return sums
+
+
+def _as_part(first: int, source: Any) -> _Part:
+    values = source.read() if hasattr(source, "read") else np.asarray(source)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    values = np.ascontiguousarray(values)
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise not_finite(values[row, column], first + row, column)
+    return _Part(first, DenseRows(values), np.zeros(len(values), np.int32))
+
+
+def _blocks_of(part: _Part, layout: Layout) -> list[_Block]:
+    if part.first % layout.block:
+        raise ValueError(f"A part must begin with a block of {layout.block} rows. Got one that begins with row {part.first}.")
+    n, block = len(part.labels), layout.block
+    return [_Block(part, (part.first + at) // block, at, min(at + block, n)) for at in range(0, n, block)]
+
+
+def _no_ranks(n: int) -> np.ndarray:
+    return np.full(n, np.iinfo(np.uint64).max, np.uint64)
+
+
+def _flat(slots: DenseSlots) -> np.ndarray:
+    return np.column_stack([slots.sizes, slots.stats]).ravel()
+
+
+def _chunks(one: _Listed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return one.proposals, one.begins, one.ends

@@ -1,0 +1,171 @@
+"""Fitting rows that an engine spreads over shards, and predicting for collections that are computed elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from hashmix.core.validation import bad_parameter
+from hashmix.engines import ENGINES, Dask, Engine
+from hashmix.engines.dask import is_collection
+from hashmix.engines.sources import FileSource, as_source, is_files
+from hashmix.estimator_input import FrameColumns
+from hashmix.posterior.predictive import Predictive
+from hashmix.posterior.verdict import disagreement
+from hashmix.run.settings import RunSettings
+from hashmix.spread_sampling import Sampled, sample_spread
+
+__all__ = ["SpreadFit"]
+
+
+class SpreadFit:
+    """What :class:`~hashmix.SplitMergeMixture` does with an engine.
+
+    The estimate is the draw that is nearest to all others, judged by the rows of a sample. Its clusters have the statistics of
+    all rows, and ``labels_`` are the most probable clusters given these.
+    """
+
+    component: Any
+    prior: Any
+    moves: Any
+    engine: Any
+    n_jobs: int | None
+    sample_size: int | None
+    labels_: Any
+    _frame: FrameColumns | None
+    _predictive: Predictive
+
+    def _engine_for(self, X: Any) -> Engine | None:
+        """The engine of a fit; None if rows are in this process and every move can be had."""
+        owner = type(self).__name__
+        if isinstance(self.engine, Engine):
+            return self.engine
+        if ENGINES.check(self.engine, owner) == "dask" or is_collection(X):
+            return Dask()
+        return None
+
+    def _fit_spread(self, X: Any, engine: Engine, settings: RunSettings) -> Any:
+        owner = type(self).__name__
+        if self.sample_size is not None:
+            raise bad_parameter(owner, "sample_size", "None with an engine", self.sample_size)
+        spread = engine.open(X, owner)
+        try:
+            sampled = sample_spread(spread, self.component, self.prior, self.moves, settings, owner)
+            self.n_features_in_ = spread.n_columns
+            self.__dict__.pop("feature_names_in_", None)
+            if spread.feature_names is not None:
+                self.feature_names_in_ = np.array(spread.feature_names, object)
+        finally:
+            spread.close()
+        for name in ("tree_", "probabilities_", "_levels"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self._take(sampled)
+        self._label(X, engine)
+        if (found := disagreement(self.posterior_)) is not None:
+            advice = "Raise n_warmup or n_draws, and compare posterior_.n_clusters between chains."
+            warnings.warn(f"{found} {advice}", ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _take(self, sampled: Sampled) -> None:
+        """Take the draw that is the estimate."""
+        self.posterior_, problem = sampled.posterior, sampled.problem
+        self.sample_indices_ = sampled.rows
+        self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
+        self._frame = self._rows_to_label = None
+        self._template: np.ndarray | None = sampled.first
+        self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
+        draw = self.posterior_.point_estimate_draw()
+        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
+        self.component_ = self._target.component.with_hyperparameters(learned)
+        clusters = sampled.clusters[draw[0]][draw[1]]
+        self._estimate = np.asarray(self.posterior_.labels[draw]).astype(np.intp)
+        self.n_clusters_ = len(clusters.stats)
+        self._predictive = Predictive.of_clusters(
+            self.component_, clusters.model, clusters.stats, clusters.stats[:, 0], self._target.prior, clusters.concentration
+        )
+        self.weights_ = self._predictive.weights
+        self._set_parameters()  # type: ignore[attr-defined]
+
+    def _label(self, X: Any, engine: Engine) -> None:
+        """Label all rows: now if they are in this process, else when labels are asked for."""
+        if is_collection(X):
+            self._rows_to_label = X
+            self.labels_ = self._predict_lazily(X)
+        elif is_files(X) and isinstance(engine, Dask):
+            self._rows_to_label = _files_as_dask(as_source(X, type(self).__name__))
+            self.labels_ = self._predict_lazily(self._rows_to_label)
+        else:
+            source = as_source(X, type(self).__name__)
+            parts = source.describe(map)
+            whole = source.span(parts, 0, parts.n_rows)
+            self._rows_to_label = whole.read() if hasattr(whole, "read") else whole
+            self.labels_ = label_block(self._rows_to_label, self._predictive, self._columns)
+
+    def _predict_lazily(self, X: Any) -> Any:
+        check_is_fitted(self)
+        rows = self._as_array(X)
+        return rows.map_blocks(label_block, self._predictive, self._columns, drop_axis=1, dtype=np.intp)
+
+    def _predict_proba_lazily(self, X: Any) -> Any:
+        check_is_fitted(self)
+        rows = self._as_array(X)
+        chunks = (rows.chunks[0], (self.n_clusters_,))
+        return rows.map_blocks(_proba_block, self._predictive, self._columns, chunks=chunks, dtype=np.float64)
+
+    def _lazy_probabilities(self) -> Any:
+        rows = self._as_array(self._rows_to_label)
+        return rows.map_blocks(_own_block, self._predictive, self._columns, drop_axis=1, dtype=np.float64)
+
+    def _as_array(self, X: Any) -> Any:
+        """A Dask array whose chunks are whole rows."""
+        array = X.to_dask_array() if hasattr(X, "columns") else X
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            given = f"{array.ndim} dimensions, {array.shape[-1]} columns"
+            raise bad_parameter(type(self).__name__, "X", f"{self.n_features_in_} columns", given)
+        return array.rechunk({1: -1}) if array.numblocks[1] > 1 else array
+
+
+def _used(block: Any, predictive: Predictive, columns: np.ndarray) -> Any:
+    values = np.asarray(block)
+    return predictive.component.rows(values if columns.all() else values[:, columns], "predict")
+
+
+def label_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.ndarray:
+    """The most probable clusters of the rows of a block."""
+    return predictive.labels(_used(block, predictive, columns), 1) if len(block) else np.zeros(0, np.intp)
+
+
+def _proba_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.ndarray:
+    if not len(block):
+        return np.zeros((0, len(predictive.weights)))
+    return softmax(predictive.log_joint(_used(block, predictive, columns)), axis=1)
+
+
+def _own_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.ndarray:
+    if not len(block):
+        return np.zeros(0)
+    rows = _used(block, predictive, columns)
+    return predictive.probabilities_of(rows, predictive.labels(rows, 1), 1)
+
+
+def _files_as_dask(source: Any) -> Any:
+    """Files as a Dask array, one chunk each, read when they are needed."""
+    assert isinstance(source, FileSource)
+    import dask
+    import dask.array
+
+    parts = source.describe(map)
+    firsts = parts.firsts.tolist()
+    chunks = [
+        dask.array.from_delayed(
+            dask.delayed(source.span(parts, begin, end).read)(), shape=(end - begin, parts.n_columns), dtype=parts.dtype
+        )
+        for begin, end in itertools.pairwise(firsts)
+    ]
+    return dask.array.concatenate(chunks)

@@ -1,0 +1,1 @@
+"""Chains whose rows are spread over the shards of an engine."""

@@ -1,0 +1,42 @@
+"""Chains on an engine follow the exact posterior: long chains against enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hashmix as hm
+from hashmix.run.settings import RunSettings
+from hashmix.spread_sampling import sample_spread
+from hashmix.testing import exact_posterior, partitions
+from tests.shared import COMPONENTS, DIAGONAL, FULL, PRIORS, name
+
+ROWS = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, -0.6], [0.9, 1.3], [-1.0, 0.2]])
+DP, PITMAN_YOR, FINITE, FLAT = PRIORS
+LIMIT = 4.5
+
+
+def largest_z(X, component, prior, n_steps, seed, engine=None, n_batches=40):
+    """The largest |z| of partition frequencies, by batch means, and their total variation from the exact posterior."""
+    spread = (engine or hm.engines.Threads(1)).open(X, "test")
+    settings = RunSettings(n_draws=n_steps, random_state=seed, init="single")
+    draws = sample_spread(spread, component, prior, "auto", settings).posterior.labels[0]
+    index = {labels: k for k, labels in enumerate(partitions(len(X)))}
+    which = np.array([index[tuple(labels)] for labels in draws.tolist()])
+    shares = np.array([np.bincount(batch, minlength=len(index)) / len(batch) for batch in np.array_split(which, n_batches)])
+    exact = np.array(list(exact_posterior(X, component, prior).values()))
+    error = np.maximum(shares.std(axis=0, ddof=1) / np.sqrt(n_batches), np.sqrt(exact * (1 - exact) / n_steps))
+    off, often = abs(shares.mean(axis=0) - exact), exact * n_steps > 20
+    return (off[often] / error[often]).max(), off.sum() / 2
+
+
+@pytest.mark.parametrize(("component", "prior"), [(DIAGONAL, PITMAN_YOR), (FULL, FINITE)], ids=name)
+def test_long_chains(component, prior, seed):
+    assert largest_z(ROWS, component, prior, 3000, seed)[0] < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", PRIORS, ids=name)
+@pytest.mark.parametrize("component", COMPONENTS, ids=name)
+def test_very_long_chains(component, prior, seed):
+    assert largest_z(ROWS, component, prior, 100_000, seed)[0] < LIMIT
