@@ -148,7 +148,8 @@ def clustered(target: Target, key: int, n_jobs: int | None) -> State:
     trial = try_starts(target, key, n_jobs)
     if trial.state.n_rows == target.rows.n_rows:
         return trial.state
-    return _clustered_sample(target, np.arange(target.rows.n_rows), trial.start, key, n_jobs, "auto", _SWEEPS_OF_MANY).state
+    labels = _labels_from_trial(target, trial, key, n_jobs)
+    return _clustered_sample(target, np.arange(target.rows.n_rows), labels, key, n_jobs, "auto", _SWEEPS_OF_SAMPLE)
 
 
 def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:
