@@ -104,8 +104,9 @@ class Problem:
         settings = settings.checked(owner, rows.n_rows)
         starts = check_starts(settings.init, rows.n_rows, settings.n_chains, owner)
         if isinstance(component, str) and isinstance(moves, str):
-            names = [name for kind in resolved.candidates for name in COMPONENTS.names if COMPONENTS[name] is type(kind)]
-            compile_ahead(names, moves, rows.arrays[0].dtype.name, settings.progress or sys.stderr.isatty())
+            families = [type(candidate) for candidate in resolved.candidates]
+            wanted = [name for name in COMPONENTS.names if COMPONENTS[name] in families]
+            compile_ahead(wanted, moves, rows.arrays[0].dtype.name, settings.progress or sys.stderr.isatty())
         if len(resolved.candidates) > 1:
             with one_blas_thread():
                 choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)
