@@ -90,7 +90,7 @@ class Problem:
         moves: str | Move | Sequence[tuple[Move, float | Work]],
         settings: RunSettings,
         owner: str = "sample",
-        names: Any = None,
+        feature_names: Any = None,
     ) -> Problem:
         """Resolve strings to objects and validate everything, looking at the data once."""
         resolve_moves(moves, owner)  # names are checked before the data are looked at
@@ -114,9 +114,9 @@ class Problem:
             if settings.progress and can_show():
                 print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
-        names = _names_of(X) if names is None else [str(name) for name in names]
+        given = _names_of(X) if feature_names is None else [str(name) for name in feature_names]
         return cls(
-            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, names
+            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, given
         )
 
     def describe(self) -> dict[str, Any]:
