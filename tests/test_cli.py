@@ -70,7 +70,7 @@ def test_report(table, capsys, tmp_path):
     assert main(["report", "run"]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "metres" in page
-    assert page.count("data:image/png") == 6
+    assert page.count("data:image/svg+xml") == 6
     assert main(["report", "run", "-o", "elsewhere.html"]) == 0
     (tmp_path / "blobs.csv").rename(tmp_path / "moved.csv")
     capsys.readouterr()
