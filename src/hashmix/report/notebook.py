@@ -50,7 +50,9 @@ def notebook_html(posterior: Posterior, grade: str | None) -> str:
     lines = [_bar(counted(k, "cluster"), shares[k]) for k in likely]
     if len(shares) > len(likely):
         lines.append(_bar("others", 1.0 - sum(shares[k] for k in likely)))
-    parts.append(f'<table style="border-collapse: collapse; color: inherit; font: inherit"><tbody>{"".join(lines)}</tbody></table>')
+    parts.append(
+        f'<table style="border-collapse: collapse; color: inherit; font: inherit"><tbody>{"".join(lines)}</tbody></table>'
+    )
     parts.append("<code>clusters(X)</code> describes the clusters; <code>report(path, X)</code> writes a page about them.")
     return "".join(f'<div style="margin: .2em 0">{part}</div>' for part in parts)
 
