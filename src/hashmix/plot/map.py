@@ -95,7 +95,7 @@ def _histogram(ax: Any, values: np.ndarray, labels: np.ndarray, name: str) -> An
 
 
 def _write_numbers(ax: Any, points: np.ndarray, labels: np.ndarray) -> None:
-    """Write the numbers of the largest clusters at their middle, or, if another number is there, at one of their rows."""
+    """Write the numbers of the largest clusters at their middle rows, or, if another number is there, at other rows."""
     seen = np.isfinite(points).all(axis=1)
     points, labels = points[seen], labels[seen]
     if not len(points):
@@ -107,7 +107,8 @@ def _write_numbers(ax: Any, points: np.ndarray, labels: np.ndarray) -> None:
     for c in found[np.argsort(-sizes, kind="stable")[:_NAMED]]:
         mine = points[labels == c]
         some = mine[np.linspace(0, len(mine) - 1, min(len(mine), _PLACES)).astype(int)]
-        places = np.concatenate([np.median(mine, axis=0)[None], some]) / extent
+        middle = mine[np.linalg.norm((mine - np.median(mine, axis=0)) / extent, axis=1).argmin()]
+        places = np.concatenate([middle[None], some]) / extent
         nearest = np.linalg.norm(places[:, None] - taken, axis=2).min(axis=1, initial=np.inf)
         best = 0 if nearest[0] >= _APART else int(nearest.argmax())
         taken = np.concatenate([taken, places[[best]]])

@@ -109,7 +109,7 @@ def _coarser(labels: np.ndarray, tree: Any, levels: Any) -> str:
         answer = (
             f"<b>{counted(levels.reproducible, 'cluster')}.</b> The rows were divided into two halves, which were clustered by "
             f"themselves. Cut at this level, the two results agree (adjusted Rand index {best:.2f}, where 1 is complete "
-            "agreement and 0 is chance); cut into more clusters, they agree less."
+            "agreement and 0 is chance). It is the finest level at which they agree about as well as at any."
             if levels.reproducible > 1
             else "<b>None for certain.</b> The rows were divided into two halves, which were clustered by themselves: the two "
             "results do not agree at any level."
