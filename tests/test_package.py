@@ -69,15 +69,14 @@ def test_cache_never_serves_stale_code(tmp_path):
     cache = {"HASHMIX_CACHE_DIR": str(tmp_path / "cache")}
     before = run(LOG_JOINT, tmp_path, **cache)
     assert run(LOG_JOINT, tmp_path, **cache) == before
-    folders = list((tmp_path / "cache").iterdir())
-    assert len(folders) == 1
-    assert list(folders[0].rglob("*.nbc"))
+    folders = set((tmp_path / "cache").iterdir())
+    assert list((tmp_path / "cache").rglob("*.nbc"))
     source = package / "components" / "gaussian" / "diagonal_kernels.py"
     changed = source.read_text().replace("return _marginal_constant(model, n) -", "return 1.0 + _marginal_constant(model, n) -")
     assert changed != source.read_text()
     source.write_text(changed)
     assert run(LOG_JOINT, tmp_path, **cache) == pytest.approx(before + 2.0)  # one for each of two clusters
-    assert len(list((tmp_path / "cache").iterdir())) == 2
+    assert set((tmp_path / "cache").iterdir()) > folders
 
 
 FOREIGN = """
