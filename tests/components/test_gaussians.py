@@ -24,6 +24,7 @@ from hashmix.components.contract import (
     separate,
     unite,
 )
+from hashmix.components.gaussian.full import cholesky_factors
 from hashmix.core import special
 from hashmix.data.rows import DenseArrays, as_dense
 
@@ -264,3 +265,23 @@ def model_width(component, d):
 def test_bad_hyperparameters(build, sentence):
     with pytest.raises(ValueError, match=sentence):
         build()
+
+
+def test_scales_that_rounding_left_indefinite_are_factored():
+    """Rows at 1e6 with a spread of 1e-4: the sum of squares about the origin has lost the spread."""
+    rng = np.random.default_rng(0)
+    scales = []
+    for _ in range(20):
+        Y = 1e6 + 1e-4 * rng.normal(size=(50, 3))
+        scales.append(Y.T @ Y - len(Y) * np.outer(Y.mean(axis=0), Y.mean(axis=0)) + 1e-9 * np.eye(3))
+    scales = np.array(scales)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(scales)
+    factors = cholesky_factors(scales)
+    lost = np.abs(factors @ factors.transpose(0, 2, 1) - scales).max()
+    assert np.isfinite(factors).all()
+    assert lost < 6.0 * np.abs(scales).max()
+    exact = np.array([np.eye(3), 2.0 * np.eye(3)])
+    assert np.array_equal(cholesky_factors(exact), np.linalg.cholesky(exact))
+    with pytest.raises(np.linalg.LinAlgError, match="scale matrix of a cluster"):
+        cholesky_factors(np.full((1, 2, 2), np.nan))

@@ -161,7 +161,7 @@ class FullGaussian(GaussianComponent):
     def log_predictives(self, model: FullModel, stats: np.ndarray, X: Any) -> np.ndarray:
         values = self.rows(X).matrix()
         k, dof, m, scale = self._posterior(model, stats)
-        factors = np.linalg.cholesky(scale)
+        factors = cholesky_factors(scale)
         gammas = log_gamma_ratios(0.5 * (dof + 1.0), 0.5 * len(model.mean))
         log_roots = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
         constants = predictive_constants(model, stats[:, 0], gammas) - log_roots
@@ -179,7 +179,7 @@ class FullGaussian(GaussianComponent):
         n_clusters, d = m.shape
         # With Ψ = L Lᵀ and Bartlett's A, Σ = (L A⁻ᵀ)(L A⁻ᵀ)ᵀ.
         bartlett = _bartlett(dof, d, rng)
-        root = np.linalg.solve(bartlett, np.linalg.cholesky(scale).transpose(0, 2, 1)).transpose(0, 2, 1)
+        root = np.linalg.solve(bartlett, cholesky_factors(scale).transpose(0, 2, 1)).transpose(0, 2, 1)
         noise = rng.standard_normal((n_clusters, d, 1)) / np.sqrt(k)[:, None, None]
         root /= model.inverse_scale[:, None]
         return GaussianParameters(
@@ -190,7 +190,7 @@ class FullGaussian(GaussianComponent):
         k, dof, m, scale = self._posterior(model, stats)
         n_clusters, d = m.shape
         # With Ψ = L Lᵀ and Bartlett's A, Σ⁻¹ = R Rᵀ, R = L⁻ᵀ A.
-        root = np.linalg.solve(np.linalg.cholesky(scale).transpose(0, 2, 1), _bartlett(dof, d, rng))
+        root = np.linalg.solve(cholesky_factors(scale).transpose(0, 2, 1), _bartlett(dof, d, rng))
         noise = np.linalg.solve(root.transpose(0, 2, 1), rng.standard_normal((n_clusters, d, 1)))[:, :, 0]
         return m + noise / np.sqrt(k)[:, None], root @ root.transpose(0, 2, 1)
 
@@ -246,6 +246,35 @@ class FullGaussian(GaussianComponent):
         divisor = np.where(dof > d + 1, dof - d - 1, dof)[:, None, None]
         units = model.inverse_scale * model.inverse_scale[:, None]
         return GaussianParameters(model.origin + m / model.inverse_scale, scale / divisor / units)
+
+
+def cholesky_factors(scales: np.ndarray) -> np.ndarray:
+    """Cholesky factors of (K, D, D) scale matrices.
+
+    A sum of squares far from the origin loses digits, and a matrix may come out as not quite positive definite. Then as little
+    as is needed, beginning with a rounding error, is added to its diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.components.gaussian.full import cholesky_factors
+    >>> cholesky_factors(np.array([[[4.0, 0.0], [0.0, 9.0]], [[1.0, 1.0], [1.0, 1.0]]])).round(3)[:, 0, 0]
+    array([2., 1.])
+    """
+    try:
+        return np.linalg.cholesky(scales)
+    except np.linalg.LinAlgError:
+        return np.stack([_factor_of_one(scale) for scale in scales])
+
+
+def _factor_of_one(scale: np.ndarray) -> np.ndarray:
+    most = 2.0 * len(scale) * np.abs(scale).max()  # with this on the diagonal, any symmetric matrix is positive definite
+    for share in (0.0, *10.0 ** np.arange(-15, 1)):
+        try:
+            return np.linalg.cholesky(scale + share * most * np.eye(len(scale)))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("The scale matrix of a cluster is not positive definite.")
 
 
 def _bartlett(dof: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
