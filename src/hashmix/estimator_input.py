@@ -77,7 +77,7 @@ class InputChecks:
         if isinstance(X, MixedRows):
             self._set_names([column.name for column in X.columns], reset)
             return self._same_columns(X, reset)
-        if blanks and (raw := raw_columns(X)) is not None:
+        if blanks and not issparse(X) and (raw := raw_columns(X)) is not None:  # some sparse matrices are mappings, too
             return self._from_frame(X, raw, reset)
         if (
             not reset

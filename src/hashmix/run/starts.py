@@ -153,17 +153,14 @@ def clustered(target: Target, key: int, n_jobs: int | None) -> State:
 
 
 def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:
-    """The better of the starts after half of the sweeps, after the other half."""
     starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
     keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
-    half = _SWEEPS_TRIED // 2
-    trials: list[tuple[float, int, str, Chain]] = []
+    trials = []
     for k in keys:
         for start in starts:
             chain = _chain_on(target, chosen, start, k, n_jobs, "auto", _SWEEPS_TRIED)
-            trials.append((_log_joint_after(chain, half), len(trials), start, chain))
-    _, _, start, chain = max(trials)
-    return Trial(start, chain.state, _log_joint_after(chain, _SWEEPS_TRIED - half))
+            trials.append(Trial(start, chain.state, _log_joint_after(chain, _SWEEPS_TRIED)))
+    return max(trials, key=lambda trial: trial.log_joint)
 
 
 def _log_joint_after(chain: Chain, n_sweeps: int) -> float:

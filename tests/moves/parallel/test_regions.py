@@ -237,6 +237,7 @@ def largest_z(move, X, component, prior, n_steps, n_batches=50):
     counts = np.zeros((n_batches, len(every)))
     rng = stream(11)
     for step in range(n_steps):
+        state.sweep = step
         move.apply(state, rng)
         helper.apply(state, rng)
         state.refresh_if_due()
@@ -250,7 +251,7 @@ def largest_z(move, X, component, prior, n_steps, n_batches=50):
 
 @pytest.mark.parametrize("prior", PRIORS, ids=name)
 @pytest.mark.parametrize("component", [DIAGONAL, MULTINOMIAL], ids=name)
-@pytest.mark.parametrize("n_steps", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_steps", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_long_chains(component, prior, n_steps):
     assert largest_z(TwoColours(**HASHED), data_for(component, 5), component, prior, n_steps) < 4.0
 
