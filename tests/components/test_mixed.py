@@ -218,7 +218,7 @@ def test_numbers_without_blanks_have_the_law_of_the_diagonal_gaussian():
         (lambda: hm.components.Categorical(-1.0), "'concentration' parameter of Categorical"),
         (lambda: hm.components.MixedColumns({0: hm.components.Categorical(1.0)}).model(np.ones((3, 2))), "each of 2 columns"),
         (lambda: hm.components.Categorical(1.0).model(np.array([[0.5], [1.0]])), "whole numbers ≥ 0"),
-        (lambda: hm.components.Categorical(1.0).model(np.array([[np.inf], [1.0]])), "finite numbers, or blank"),
+        (lambda: hm.components.Categorical(1.0).model(np.array([[np.inf], [1.0]])), "finite numbers only"),
         (lambda: MixedRows(np.array([[3.0]]), [Column("a", "binary", ("no", "yes"))]), "one of 2 categories in column 'a'"),
     ],
 )
