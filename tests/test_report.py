@@ -199,7 +199,7 @@ def test_the_worst_quantities_are_listed(tmp_path):
     posterior.hyperparameters["scale"] = values
     posterior.report(tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "scale[27]" in posterior.verdict()
+    assert "scale of column 27" in posterior.verdict()
     assert "<td>scale[27]</td>" in text
     assert len(re.findall(r"<td>scale\[", text)) < 20
 
