@@ -14,7 +14,7 @@ from hashmix.moves.classic.random_split_merge import RandomSplitMerge
 from hashmix.moves.classic.rgsm import RGSM
 from hashmix.moves.classic.sams import SAMS
 from hashmix.moves.classic.sdds import SDDS
-from hashmix.moves.contract import Move
+from hashmix.moves.contract import Move, Proposal, Update
 from hashmix.moves.hashed.bucket_cut import BucketCut
 from hashmix.moves.hashed.hashed_gibbs import HashedGibbs
 from hashmix.moves.hashed.lshsm import LSHSM
@@ -51,6 +51,8 @@ def _lss() -> Schedule:
     ]
 
 
+#: Finding regions takes about six milliseconds per move and sweep; below this many rows, proposals take less.
+_ROWS_FOR_REGIONS = 50_000
 #: Rows per cell: small ones for anchors and merges.
 _NEAR = CellFamily(64)
 
@@ -70,17 +72,22 @@ def _parallel() -> Schedule:
     ]
 
 
+def _in_regions(move: Proposal | Update) -> InRegions:
+    """A move in regions, where there are enough rows for that to pay."""
+    return InRegions(move, fewest_rows=_ROWS_FOR_REGIONS)
+
+
 def _collapsed() -> Schedule:
     """Locality-sensitive sampling in regions, on all cores, for components whose parameters stay integrated out."""
     return [
-        (InRegions(BucketCut(hops=3, **_NEIGHBOURS)), Work(0.25, shared=True)),
+        (_in_regions(BucketCut(hops=3, **_NEIGHBOURS)), Work(0.25, shared=True)),
         (RegionGibbs(n_mates=8, **_NEIGHBOURS), 1),
-        (InRegions(HashedGibbs(n_mates=8, **_NEIGHBOURS)), 0.25),
-        (InRegions(UrnMerge(**_NEIGHBOURS)), Work(0.25, shared=True)),
-        (InRegions(NeighbourMerge(**_NEIGHBOURS)), Work(0.25, shared=True)),
-        (InRegions(WithinSplit()), Work(0.25, shared=True)),
-        (InRegions(WithinSplit(launch="nearest")), Work(0.25, shared=True)),
-        (InRegions(Gibbs(n_points=1)), Work(0.5)),
+        (_in_regions(HashedGibbs(n_mates=8, **_NEIGHBOURS)), 0.25),
+        (_in_regions(UrnMerge(**_NEIGHBOURS)), Work(0.25, shared=True)),
+        (_in_regions(NeighbourMerge(**_NEIGHBOURS)), Work(0.25, shared=True)),
+        (_in_regions(WithinSplit()), Work(0.25, shared=True)),
+        (_in_regions(WithinSplit(launch="nearest")), Work(0.25, shared=True)),
+        (_in_regions(Gibbs(n_points=1)), Work(0.5)),
     ]
 
 

@@ -266,3 +266,15 @@ def test_fault_is_caught(fault, tmp_path):
     ran = subprocess.run([sys.executable, "-c", CHECK], env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
     error = float(ran.stdout)
     assert (error < 1e-12) if fault == "nothing" else (error > 1e-6), error
+
+
+def test_with_few_rows_the_move_is_applied_as_it_is():
+    X = np.concatenate([np.linspace(0.0, 1.0, 300), np.linspace(9.0, 10.0, 300)])[:, None]
+    component, prior = hm.components.DiagonalGaussian(5.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+    drawn = {}
+    for move in (hm.moves.Gibbs(), InRegions(hm.moves.Gibbs(), fewest_rows=601), InRegions(hm.moves.Gibbs(), fewest_rows=600)):
+        state = State(Target.of(X, component, prior), np.arange(600) // 100)
+        move.apply(state, stream(3))
+        drawn[repr(move)] = state.labels().tolist()
+    alone, few, enough = drawn.values()
+    assert alone == few != enough

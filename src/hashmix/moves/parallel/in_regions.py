@@ -80,8 +80,10 @@ class InRegions(HashedMove):
     family : str or HashFamily, default="neighbours"
         What rows in one bucket have in common; see :class:`hashmix.moves.hashed.tables.HashedMove`.
     n_regions : int, default=64
-        Largest number of regions. With fewer than 16,384 rows there are fewer: 256 rows in each, on average. With fewer than
-        512 rows there is one, and the move is applied as it is.
+        Largest number of regions. With fewer than 16,384 rows there are fewer: 256 rows in each, on average.
+    fewest_rows : int, default=512
+        With fewer rows there is one region, and the move is applied as it is: with few rows, finding regions takes longer than
+        proposing.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class InRegions(HashedMove):
         refresh: int | None = None,
         family: str | HashFamily = "neighbours",
         n_regions: int = 64,
+        fewest_rows: int = 2 * _ROWS_PER_REGION,
     ) -> None:
         super().__init__(n_bits, n_tables, refresh, family)
         if not isinstance(move, (Proposal, Update)) or not move.works_in_parts:
@@ -115,6 +118,7 @@ class InRegions(HashedMove):
             raise bad_parameter(type(self).__name__, "move", allowed, move)
         self.move = move
         self.n_regions = check_integer(type(self).__name__, "n_regions", n_regions, low=1)
+        self.fewest_rows = check_integer(type(self).__name__, "fewest_rows", fewest_rows, low=1)
 
     @property
     def name(self) -> str:
@@ -140,7 +144,7 @@ class InRegions(HashedMove):
         return hashed.of_sweep(name, state.sweep, lambda: colour_all_rows(hashed.rows, tables, seed, n_colours, state.threads))
 
     def _n_colours(self, state: State) -> int:
-        return max(1, min(self.n_regions, state.n_rows // _ROWS_PER_REGION))
+        return 1 if state.n_rows < self.fewest_rows else max(1, min(self.n_regions, state.n_rows // _ROWS_PER_REGION))
 
     def apply(self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False) -> np.ndarray:
         """Apply the move ``times`` times in all regions together, or until ``stop()`` returns True; return the tally."""
