@@ -76,7 +76,6 @@ def test_texts(people, capsys):
     assert labels(people / "run")[1]["id"] == "101"
 
 
-@pytest.mark.xfail(strict=False, reason="reports do not take mixed columns yet")
 def test_mixed_columns(people, capsys):
     rng = np.random.default_rng(0)
     rows = [f"{6 * (i % 2) + rng.normal():.3f},{'red' if i % 2 else rng.choice(['blue', 'grey'])}" for i in range(60)]
