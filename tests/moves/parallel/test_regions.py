@@ -251,9 +251,11 @@ def largest_z(move, X, component, prior, n_steps, n_batches=50):
 
 @pytest.mark.parametrize("prior", PRIORS, ids=name)
 @pytest.mark.parametrize("component", [DIAGONAL, MULTINOMIAL], ids=name)
-@pytest.mark.parametrize("n_steps", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_steps", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_long_chains(component, prior, n_steps):
-    assert largest_z(TwoColours(**HASHED), data_for(component, 5), component, prior, n_steps) < 4.0
+    # Batches of a short chain are correlated, which makes its standard errors too small.
+    limit = 4.0 if n_steps > 100_000 else 5.0
+    assert largest_z(TwoColours(**HASHED), data_for(component, 5), component, prior, n_steps) < limit
 
 
 # ---- threads ---------------------------------------------------------------------------------------------------------------
