@@ -111,7 +111,7 @@ def verdict(posterior: Posterior) -> str:
 
 
 def grade(posterior: Posterior) -> str:
-    """What the verdict comes to, in one word.
+    """The verdict in one word.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def notebook_html(posterior: Posterior, grade: str | None) -> str:
     ----------
     posterior : Posterior
     grade : {"good", "caution", "bad"}, optional
-        What the verdict comes to; None leaves the verdict out, where it takes long to find.
+        The verdict in one word; None leaves the verdict out, where computing it would take long.
 
     Examples
     --------
