@@ -261,6 +261,9 @@ def cholesky_factors(scales: np.ndarray) -> np.ndarray:
     >>> cholesky_factors(np.array([[[4.0, 0.0], [0.0, 9.0]], [[1.0, 1.0], [1.0, 1.0]]])).round(3)[:, 0, 0]
     array([2., 1.])
     """
+    # Some LAPACKs return NaN for matrices that are not finite; others raise.
+    if not np.isfinite(scales).all():
+        raise np.linalg.LinAlgError("The scale matrix of a cluster is not finite.")
     try:
         return np.linalg.cholesky(scales)
     except np.linalg.LinAlgError:
