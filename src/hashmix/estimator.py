@@ -59,9 +59,9 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         "published-lshsm" and "published-minsm" follow the paper as printed, and warn that their draws are not from the
         posterior.
     n_draws : int or "auto", default="auto"
-        Draws to keep per chain. "auto": 200 up to 1,500 rows, 60 from 5,000 rows.
+        Draws to keep per chain. "auto": 200 up to 1,500 rows, 40 from 7,500 rows.
     n_warmup : int or "auto", default="auto"
-        Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 1,500 rows, 40 from 7,500 rows,
+        Sweeps before the first draw, during which the schedule is tuned. "auto": 200 up to 1,500 rows, 20 from 15,000 rows,
         in between as many as visit 300,000 rows.
     thin : int, default=1
         Sweeps per draw.

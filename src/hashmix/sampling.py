@@ -66,9 +66,9 @@ def sample(
     moves : str, Move or list of (Move, weight), default="auto"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
     n_draws : int or "auto"
-        Draws to record per chain. "auto": 200 up to 1,500 rows, 60 from 5,000 rows.
+        Draws to record per chain. "auto": 200 up to 1,500 rows, 40 from 7,500 rows.
     n_warmup : int or "auto", default=0
-        Sweeps before the first draw. "auto": 200 up to 1,500 rows, 40 from 7,500 rows, in between as many as visit 300,000
+        Sweeps before the first draw. "auto": 200 up to 1,500 rows, 20 from 15,000 rows, in between as many as visit 300,000
         rows.
     thin : int, default=1
         Sweeps per draw.
@@ -150,7 +150,7 @@ def _compile(problem: Problem) -> None:
     """Compile the kernels on two rows, so that max_seconds counts sampling only."""
     rows = problem.target.rows
     few = replace(problem.target, rows=rows.take(np.arange(min(2, rows.n_rows))))
-    state = first_states(few, ["auto"], problem.keys[:1], problem.settings.n_jobs)[0]
+    state = first_states(few, ["buckets"], problem.keys[:1], problem.settings.n_jobs)[0]
     for move, _ in problem.schedule:
         move.compile(state)
 

@@ -38,6 +38,7 @@ def choose_component(
 
     The evidence is the log joint of the sample at the end of a short chain, less half the logarithm of its number of rows for
     every hyperparameter that was learned: values that were fitted to the sample make its likelihood look better than it is.
+    A chain that falls so far behind the best candidate that it will not catch up is given up, and stays behind.
     Log joints can be compared because every component has a normalised density of the same rows in the same units.
 
     Parameters
@@ -62,14 +63,18 @@ def choose_component(
     >>> type(choose_component(rows, candidates, hm.priors.DirichletProcess(), key=1).component).__name__
     'FullGaussian'
     """
-    trials, evidence = [], {}
+    trials, evidence, most = [], {}, -math.inf
     for component in candidates:
-        trial = try_starts(Target(rows, component, prior, component.model(rows)), key, n_jobs)
-        tried = trial.state.rows
-        learned = sum(_n_free(np.asarray(value)) for value in component.hyperparameters(trial.state.model).values())
-        log_evidence = trial.log_joint - 0.5 * learned * math.log(tried.n_rows)
-        evidence[type(component).__name__] = log_evidence / tried.n_rows
+        model = component.model(rows)
+        learned = sum(_n_free(np.asarray(value)) for value in component.hyperparameters(model).values())
+        # All candidates are tried on the same rows.
+        penalty = 0.5 * learned * math.log(trials[0].state.n_rows) if trials else 0.0
+        trial = try_starts(Target(rows, component, prior, model), key, n_jobs, at_least=most + penalty)
+        n_tried = trial.state.n_rows
+        log_evidence = trial.log_joint - 0.5 * learned * math.log(n_tried)
+        evidence[type(component).__name__] = log_evidence / n_tried
         trials.append(trial)
+        most = max(most, log_evidence)
     best = int(np.argmax(list(evidence.values())))
     return Choice(candidates[best], trials[best], evidence)
 

@@ -19,9 +19,9 @@ def auto_warmup(n: int) -> int:
     --------
     >>> from hashmix.run.settings import auto_warmup
     >>> auto_warmup(1000), auto_warmup(20_000), auto_warmup(10**6)
-    (200, 40, 40)
+    (200, 20, 20)
     """
-    return min(200, max(40, 300_000 // n))
+    return min(200, max(20, 300_000 // n))
 
 
 def auto_draws(n: int) -> int:
@@ -31,9 +31,9 @@ def auto_draws(n: int) -> int:
     --------
     >>> from hashmix.run.settings import auto_draws
     >>> auto_draws(1000), auto_draws(20_000), auto_draws(10**6)
-    (200, 60, 60)
+    (200, 40, 40)
     """
-    return min(200, max(60, 300_000 // n))
+    return min(200, max(40, 300_000 // n))
 
 
 @dataclass(frozen=True)

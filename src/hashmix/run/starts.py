@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from dataclasses import replace
@@ -29,6 +30,9 @@ _NAMES = ("auto", "buckets", "single", "singletons")
 _ENTRIES_TRIED, _LEAST_TRIED, _MOST_TRIED, _SWEEPS_TRIED = 60_000, 2_500, 10_000, 30
 #: Up to this many rows, both starts are tried twice: it costs little.
 _TRIED_TWICE = 500
+#: After so many sweeps, a trial from neighbourhoods is given up if it would stay behind although it gained as much per sweep,
+#: times this factor, as in its last sweeps. It gains most at first.
+_SWEEPS_BEFORE_GIVING_UP, _OPTIMISM = 4, 1.5
 #: A start on many rows grows from the rows that were tried: samples have this many times as many rows, one after the other, and
 #: are clustered in so many sweeps each.
 _GROWTH, _SWEEPS_OF_SAMPLE = 8, 10
@@ -80,19 +84,23 @@ def first_states(
     per_chain = max(1, workers // min(len(keys), workers))
     first = ChainTables(rows, keys[0], n_jobs)
     hashed = [first] + [ChainTables(rows, key, n_jobs, first) for key in keys[1:]]
+    trials = dict(tried or {})
     return [
-        State(target, _start_labels(start, target, key, tables, tried or {}), tables, threads=Threads(per_chain))
+        State(target, _start_labels(start, target, key, tables, trials), tables, threads=Threads(per_chain))
         for start, key, tables in zip(starts, keys, hashed, strict=True)
     ]
 
 
-def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, tried: dict[int, Trial]) -> np.ndarray:
+def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, trials: dict[int, Trial]) -> np.ndarray:
+    """Labels of all rows. A trial that this takes is added to those that were made."""
     if not isinstance(start, str):
         return start
     n = target.rows.n_rows
     if start == "auto" and target.component.moves_with_parameters:
-        trial = tried[key] if key in tried else try_starts(target, key, tables.n_jobs)
-        return _labels_from_trial(target, trial, key, tables.n_jobs)
+        if key not in trials:
+            known = next(iter(trials.values()), None)
+            trials[key] = try_starts(target, key, tables.n_jobs, like=known)
+        return _labels_from_trial(target, trials[key], key, tables.n_jobs)
     if start in ("auto", "buckets"):
         return _hashed_labels(target, key, tables)
     return np.zeros(n, np.int64) if start == "single" else np.arange(n)
@@ -128,19 +136,31 @@ class Trial(NamedTuple):
     log_joint: float
 
 
-def try_starts(target: Target, key: int, n_jobs: int | None) -> Trial:
+def try_starts(target: Target, key: int, n_jobs: int | None, at_least: float = -math.inf, like: Trial | None = None) -> Trial:
     """The better of two short chains on a sample of the rows, one from one cluster and one from neighbourhoods.
 
     From one cluster, a chain finds few large clusters and may miss that they consist of many. From neighbourhoods it finds
     many, and pieces of large clusters may persist. The higher log joint decides. Components whose parameters stay integrated
     out start from neighbourhoods.
+
+    Trials that will not reach the log joint ``at_least`` need not be finished. If another chain was tried already, and rows are
+    many, only the start that was the better one there is tried.
     """
     most = min(max(_LEAST_TRIED, _ENTRIES_TRIED // target.rows.n_columns), _MOST_TRIED)
     chosen = _chosen_rows(target.rows.n_rows, most, key)
+    starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
+    keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
+    if like is not None and len(keys) == 1:
+        starts = (like.start,)
+    trials: list[Trial] = []
     # What a sample might warn of, all rows do.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _better_start(target, chosen, key, n_jobs)
+        for k in keys:
+            for start in starts:
+                trials.append(_trial(target, chosen, start, k, n_jobs, at_least))
+                at_least = max(at_least, trials[-1].log_joint)
+    return max(trials, key=lambda trial: trial.log_joint)
 
 
 def clustered(target: Target, key: int, n_jobs: int | None) -> State:
@@ -152,24 +172,24 @@ def clustered(target: Target, key: int, n_jobs: int | None) -> State:
     return _clustered_sample(target, np.arange(target.rows.n_rows), labels, key, n_jobs, "auto", _SWEEPS_OF_SAMPLE)
 
 
-def _better_start(target: Target, chosen: np.ndarray, key: int, n_jobs: int | None) -> Trial:
-    starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
-    keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
-    trials = []
-    for k in keys:
-        for start in starts:
-            chain = _chain_on(target, chosen, start, k, n_jobs, "auto", _SWEEPS_TRIED)
-            trials.append(Trial(start, chain.state, _log_joint_after(chain, _SWEEPS_TRIED)))
-    return max(trials, key=lambda trial: trial.log_joint)
-
-
-def _log_joint_after(chain: Chain, n_sweeps: int) -> float:
-    """Mean log joint of the last five of some more sweeps."""
-    log_joints = np.empty(n_sweeps)
-    for sweep in range(n_sweeps):
+def _trial(target: Target, chosen: np.ndarray, start: str, key: int, n_jobs: int | None, at_least: float) -> Trial:
+    """A short chain on the chosen rows, given up early if it is hopeless; the mean log joint is that of five sweeps."""
+    chain = _chain_on(target, chosen, start, key, n_jobs, "auto", _SWEEPS_TRIED)
+    log_joints: list[float] = []
+    while len(log_joints) < _SWEEPS_TRIED:
         chain.sweep(threading.Event())
-        log_joints[sweep] = chain.seen[1]
-    return float(log_joints[-5:].mean())
+        log_joints.append(chain.seen[1])
+        if start == "buckets" and _is_hopeless(log_joints, _SWEEPS_TRIED, at_least):
+            break
+    return Trial(start, chain.state, float(np.mean(log_joints[-5:])))
+
+
+def _is_hopeless(log_joints: list[float], n_sweeps: int, at_least: float) -> bool:
+    """Whether a trial of ``n_sweeps`` sweeps would stay below a log joint even if it went on to gain more than it does now."""
+    if len(log_joints) < _SWEEPS_BEFORE_GIVING_UP:
+        return False
+    per_sweep = max(0.0, log_joints[-1] - log_joints[-3]) / 2.0
+    return log_joints[-1] + _OPTIMISM * per_sweep * (n_sweeps - len(log_joints)) < at_least
 
 
 def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
