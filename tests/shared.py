@@ -87,6 +87,7 @@ MOVES = [
     hm.moves.WithinSplit(),
     hm.moves.WithinSplit(launch="nearest"),
     hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
+    hm.moves.SingletonMerge(),
 ]
 
 

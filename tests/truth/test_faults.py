@@ -50,6 +50,12 @@ FAULTS = {
         "math.log(split_rate(law.anchors, of_a + of_b)) + log_q",
         "hm.moves.RandomSplitMerge()",
     ),
+    "a cut counts the clusters of one row before it": (
+        "moves/classic/singleton_merge.py",
+        "(2 if partition.sizes[change.first] == 2 else 1)",
+        "1",
+        "hm.moves.SingletonMerge()",
+    ),
     "a singleton is taken for a cluster of its own": (
         "moves/classic/gibbs.py",
         "    others = k\n",

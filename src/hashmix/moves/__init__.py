@@ -7,6 +7,7 @@ from hashmix.moves.classic.random_split_merge import RandomSplitMerge
 from hashmix.moves.classic.rgsm import RGSM
 from hashmix.moves.classic.sams import SAMS
 from hashmix.moves.classic.sdds import SDDS
+from hashmix.moves.classic.singleton_merge import SingletonMerge
 from hashmix.moves.contract import Move, Proposal, Update
 from hashmix.moves.hashed.bucket_cut import BucketCut
 from hashmix.moves.hashed.bucket_split import BucketSplit
@@ -52,6 +53,7 @@ __all__ = [
     "RandomSplitMerge",
     "RegionGibbs",
     "Schedule",
+    "SingletonMerge",
     "Update",
     "UrnMerge",
     "WithinSplit",

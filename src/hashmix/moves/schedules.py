@@ -14,6 +14,7 @@ from hashmix.moves.classic.random_split_merge import RandomSplitMerge
 from hashmix.moves.classic.rgsm import RGSM
 from hashmix.moves.classic.sams import SAMS
 from hashmix.moves.classic.sdds import SDDS
+from hashmix.moves.classic.singleton_merge import SingletonMerge
 from hashmix.moves.contract import Move, Proposal, Update
 from hashmix.moves.hashed.bucket_cut import BucketCut
 from hashmix.moves.hashed.hashed_gibbs import HashedGibbs
@@ -68,7 +69,7 @@ def _parallel() -> Schedule:
         (UrnMerge(family=_NEAR, refresh=50), Work(0.02)),
         (WithinSplit(), Work(0.1)),
         (WithinSplit(launch="nearest"), Work(0.1)),
-        (Gibbs(n_points=1), Work(0.04)),
+        (SingletonMerge(), Work(0.04)),
     ]
 
 

@@ -63,7 +63,8 @@ def choose_component(
     >>> type(choose_component(rows, candidates, hm.priors.DirichletProcess(), key=1).component).__name__
     'FullGaussian'
     """
-    trials, evidence, most = [], {}, -math.inf
+    trials: list[Trial] = []
+    evidence, most = {}, -math.inf
     for component in candidates:
         model = component.model(rows)
         learned = sum(_n_free(np.asarray(value)) for value in component.hyperparameters(model).values())

@@ -36,6 +36,7 @@ MOVES = [
     hm.moves.WithinSplit(),
     hm.moves.WithinSplit(launch="nearest"),
     hm.moves.Gibbs(n_points=1),
+    hm.moves.SingletonMerge(),
     hm.moves.HashedGibbs(**HASHED, n_mates=2),
 ]
 

@@ -72,7 +72,8 @@ class InRegions(HashedMove):
     Parameters
     ----------
     move : Move
-        What is done in each region: BucketCut, Gibbs, HashedGibbs, NeighbourMerge, UrnMerge or WithinSplit.
+        What is done in each region: BucketCut, Gibbs, HashedGibbs, NeighbourMerge, SingletonMerge, UrnMerge or
+        WithinSplit.
     n_bits, n_tables : int, default=32 and 16
         Size and number of the hash tables from which colours are found.
     refresh : int or None, default=None

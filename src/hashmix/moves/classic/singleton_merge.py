@@ -1,0 +1,147 @@
+"""Merges of clusters of one row, at the cost of that row's full conditional."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hashmix.components.contract import add, clear, load
+from hashmix.core.compiling import helper, implements
+from hashmix.core.rng import bernoulli, categorical, integer
+from hashmix.moves.conditional import log_weight, normalise
+from hashmix.moves.contract import Proposal
+from hashmix.moves.driver import CUT, choose, complete, cut, divide, log_or_never, merge, nothing, reads_union, weigh_merge
+from hashmix.moves.tally import WORK
+from hashmix.partition.members import n_clusters, n_rows, spare, uniform_row
+from hashmix.partition.state import State
+
+__all__ = ["SingletonMerge"]
+
+
+class Singletons(NamedTuple):
+    """Law of SingletonMerge; it has nothing to choose."""
+
+    kernel: bool = True
+
+
+@helper
+def _n_singletons(partition):
+    found = 0
+    for c in range(n_clusters(partition)):
+        found += partition.sizes[partition.active[c]] == 1
+    return found
+
+
+@helper
+def _uniform_singleton(rng, partition, n_singletons):
+    left = integer(rng, n_singletons)
+    for c in range(n_clusters(partition)):
+        slot = partition.active[c]
+        if partition.sizes[slot] == 1:
+            if left == 0:
+                return slot
+            left -= 1
+    return partition.active[0]  # not reached
+
+
+@helper
+def _weigh_partners(arrays, target, i, alone, tally):
+    """Weights with which row i chooses a cluster: all but slot ``alone`` (−1: none), without the row itself. Return their number."""
+    partition, scratch = arrays.partition, arrays.scratch
+    here = partition.labels[i]
+    row = load(target.model, arrays.slots, target.data, i)
+    k = 0
+    for c in range(n_clusters(partition)):
+        slot = partition.active[c]
+        if slot != alone:
+            scratch.candidates[k] = slot
+            scratch.weights[k] = log_weight(arrays, target, slot, here, -1, 0, row)
+            k += 1
+    tally[WORK] += k
+    normalise(scratch.weights, k)
+    return k
+
+
+@helper
+def _log_choice(scratch, k, slot):
+    """Log probability with which the weights of k candidates choose a cluster."""
+    total, mine = 0.0, 0.0
+    for c in range(k):
+        total += scratch.weights[c]
+        if scratch.candidates[c] == slot:
+            mine = scratch.weights[c]
+    return log_or_never(mine / total)
+
+
+@implements(reads_union, Singletons)
+def _reads_union(law):
+    return False
+
+
+@implements(choose, Singletons, argument=1, inline=True)
+def _choose(rng, law, arrays, target, tally):
+    partition, scratch = arrays.partition, arrays.scratch
+    if bernoulli(rng, 0.5):
+        i = uniform_row(rng, partition)
+        if partition.sizes[partition.labels[i]] == 1:
+            return nothing()
+        scratch.rows[0] = i
+        return cut(partition.labels[i], 1, 0)
+    n_singletons = _n_singletons(partition)
+    if n_singletons == 0 or n_clusters(partition) == 1:
+        return nothing()
+    alone = _uniform_singleton(rng, partition, n_singletons)
+    k = _weigh_partners(arrays, target, partition.pool[partition.starts[alone]], alone, tally)
+    partner = scratch.candidates[categorical(rng, scratch.weights, k, scratch.weights[:k].sum())]
+    return merge(alone, partner, -1, -1, n_singletons)
+
+
+@implements(weigh_merge, Singletons, argument=1, inline=True)
+def _weigh_merge(rng, law, arrays, target, change, tally):
+    """1/n of choosing the row for a cut, against 1/S of choosing the cluster and the weight of its partner."""
+    partition = arrays.partition
+    log_choice = _log_choice(arrays.scratch, n_clusters(partition) - 1, change.second)
+    return math.log(change.note) - math.log(n_rows(partition)) - log_choice
+
+
+@implements(divide, Singletons, argument=1, inline=True)
+def _divide(rng, law, arrays, target, change, tally):
+    partition, model, slots = arrays.partition, target.model, arrays.slots
+    part = spare(partition, 0)
+    clear(model, slots, part)
+    add(model, slots, part, load(model, slots, target.data, arrays.scratch.rows[0]))
+    tally[WORK] += 2
+    n_after = _n_singletons(partition) + (2 if partition.sizes[change.first] == 2 else 1)
+    return math.log(n_rows(partition)) - math.log(n_after)
+
+
+@implements(complete, Singletons, argument=1, inline=True)
+def _complete(rng, law, arrays, target, change, tally):
+    if change.kind != CUT:
+        return 0.0
+    k = _weigh_partners(arrays, target, arrays.scratch.rows[0], -1, tally)
+    return _log_choice(arrays.scratch, k, change.first)
+
+
+class SingletonMerge(Proposal):
+    """Smart merge, dumb cut: a cluster of one row joins a cluster chosen by that row's full conditional; a row is cut out.
+
+    A row that is alone by accident, in none of whose hashed cells its cluster has a row, would wait until a Gibbs update draws
+    it among all rows. This move finds it at once: a fair coin decides whether a uniform cluster of one row is merged, or a
+    uniform row is cut out of its cluster. A cut is nearly always rejected before any full conditional is computed.
+
+    Examples
+    --------
+    >>> import hashmix as hm
+    >>> hm.moves.SingletonMerge()
+    SingletonMerge()
+    """
+
+    works_in_parts = True
+
+    def expected_work(self, state: State) -> float:
+        # Half of the proposals are cuts; the others take a full conditional, if there is a cluster of one row.
+        return 1.0 + (state.n_clusters if (state.sizes == 1).any() else 0.0)
+
+    def law(self, state: State) -> Singletons:
+        return Singletons()
