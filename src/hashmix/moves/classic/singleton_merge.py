@@ -46,7 +46,7 @@ def _uniform_singleton(rng, partition, n_singletons):
 
 @helper
 def _weigh_partners(arrays, target, i, alone, tally):
-    """Weights with which row i chooses a cluster: all but slot ``alone`` (−1: none), without the row itself. Return their number."""
+    """Weights with which row i chooses a cluster: all but slot ``alone`` (−1: none); return how many there are."""
     partition, scratch = arrays.partition, arrays.scratch
     here = partition.labels[i]
     row = load(target.model, arrays.slots, target.data, i)
