@@ -178,6 +178,9 @@ class Problem:
             for start in self.starts
         ]
         settings = {name: value for name, value in self.describe().items() if name not in _NOT_COMPARED and value is not None}
+        # The component may depend on the seed, so that another seed is to be named first.
+        if "random_state" in settings:
+            settings = {"random_state": settings["random_state"]} | settings
         return {
             "settings": settings
             | {

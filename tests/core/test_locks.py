@@ -14,9 +14,11 @@ from hashmix.core import locks
 from hashmix.core.locks import FileLock
 
 TAKE = """
-import pathlib, sys, time
+import pathlib, signal, sys, time
 from hashmix.core.locks import FileLock
 
+# Tests that run in the background would hand down that the signal is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 lock = FileLock(pathlib.Path(sys.argv[1]))
 print("started", flush=True)
 print(lock.acquire(60.0), flush=True)

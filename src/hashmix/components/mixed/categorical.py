@@ -28,9 +28,9 @@ class Categorical(ColumnComponent):
     Examples
     --------
     >>> import hashmix as hm
-    >>> X = [[0, 2, 1], [0, 2, 1], [0, 2, 0], [1, 0, 2], [1, 0, 2], [1, 1, 2]]
+    >>> X = [[0, 2, 1], [0, 2, 1], [0, 2, 0], [0, 2, 1], [1, 0, 2], [1, 0, 2], [1, 1, 2], [1, 0, 2]]
     >>> hm.SplitMergeMixture(hm.components.Categorical(0.3), random_state=0).fit(X).labels_
-    array([0, 0, 0, 1, 1, 1])
+    array([0, 0, 0, 0, 1, 1, 1, 1])
     """
 
     def __init__(self, concentration: Any, learn: bool = False) -> None:
