@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import hashmix as hm
 from hashmix.components import Component, resolve_component
@@ -89,6 +90,15 @@ MOVES = [
     hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
     hm.moves.SingletonMerge(),
 ]
+
+
+def always(chosen, things):
+    """Parameters of a test: those with the chosen names always, the others among the slow tests.
+
+    A kernel is compiled for every component, which takes most of the time of the suite. What a component adds is proved with
+    some moves, and what a move adds with some components.
+    """
+    return [thing if name(thing).startswith(chosen) else pytest.param(thing, marks=pytest.mark.slow) for thing in things]
 
 
 def name(thing) -> str:

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import hashmix as hm
-from tests.shared import MOVES, PRIORS, assert_invariant, name
+from tests.shared import MOVES, PRIORS, always, assert_invariant, name
 
 # An empty row, a word that all others have, one that none has.
 COUNTS = np.array([[2, 1, 0, 3, 0], [1, 0, 0, 1, 0], [0, 2, 4, 1, 0], [0, 0, 0, 0, 0]])
@@ -20,11 +20,19 @@ def rows_for(component):
     return csr_matrix(COUNTS > 0 if component is BERNOULLI else COUNTS)
 
 
-@pytest.mark.parametrize("component", [MULTINOMIAL, BERNOULLI], ids=name)
-@pytest.mark.parametrize("move", MOVES, ids=name)
-def test_four_rows(move, component):
+def assert_invariant_and_mobile(move, component):
     P = assert_invariant(move, rows_for(component), component, PRIORS[0])
     assert (np.diagonal(P) < 1.0 - 1e-9).all()
+
+
+@pytest.mark.parametrize("move", MOVES, ids=name)
+def test_multinomial(move):
+    assert_invariant_and_mobile(move, MULTINOMIAL)
+
+
+@pytest.mark.parametrize("move", always(("Gibbs", "SAMS", "UrnMerge", "BucketCut"), MOVES), ids=name)
+def test_bernoulli(move):
+    assert_invariant_and_mobile(move, BERNOULLI)
 
 
 @pytest.mark.parametrize("move", MOVES, ids=name)

@@ -13,6 +13,7 @@ from hashmix.core.rng import integer, stream
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.hashing.tables import TableArrays
 from hashmix.moves import Move
+from hashmix.moves.composite import CompositeMove
 from hashmix.moves.tally import PROPOSED, new_tally
 from hashmix.testing import partitions
 from tests.shared import COMPONENTS, DIAGONAL, PRIORS, OneOffer, assert_invariant, make_state, name
@@ -185,17 +186,16 @@ def test_chains_have_tables_of_their_own_and_seeds_are_kept():
     X = np.random.default_rng(0).normal(size=(60, 3))
     one, two = (ChainTables(X, key).tables(hm.hashing.SignProjection(), 0, None).arrays for key in (1, 2))
     assert not np.array_equal(one.buckets, two.buckets)
-    draws = [
-        hm.sample(X, moves=[(hm.moves.MinSM(), 3), (hm.moves.LSHSM(), 3)], n_draws=5, n_chains=2, random_state=0, n_jobs=jobs)
-        for jobs in (1, 2)
-    ]
+    moves = [(hm.moves.MinSM(), 3), (hm.moves.LSHSM(), 3)]
+    draws = [hm.sample(X, "gaussian", "auto", moves, n_draws=5, n_chains=2, random_state=0, n_jobs=jobs) for jobs in (1, 2)]
     assert np.array_equal(draws[0].labels, draws[1].labels)
 
 
 @pytest.mark.parametrize("move", [hm.moves.LSHSM(4, 4), hm.moves.MinSM(1, 4), hm.moves.HashedGibbs(4, 4)], ids=repr)
 def test_statistics_stay_true_on_larger_data(move, three_blobs):
     X, _ = three_blobs
-    state = make_state(X, "gaussian-full", PRIORS[0], np.arange(60) % 7)
+    component = "gaussian" if isinstance(move, CompositeMove) else "gaussian-full"
+    state = make_state(X, component, PRIORS[0], np.arange(60) % 7)
     for sweep in range(30):
         state.sweep = sweep
         move.apply(state, stream(3, sweep), 5)

@@ -83,6 +83,7 @@ def test_statistics_stay_true(three_blobs):
             state.check(1e-8)
 
 
+@pytest.mark.slow
 def test_they_run_on_counts():
     X = csr_matrix(np.random.default_rng(0).poisson(np.where(np.arange(30)[:, None] % 3 == np.arange(12) % 3, 2.0, 0.2)))
     for move in (hm.moves.PublishedMinSM(), hm.moves.PublishedLSHSM(3, 3)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.shared import COMPONENTS, MOVES, PRIORS, assert_invariant, name
+from tests.shared import COMPONENTS, MOVES, PRIORS, always, assert_invariant, name
 from tests.truth.no_data import NoData
 
 # Two rows alike, one apart, one in between: no symmetry for a mistake to hide behind.
@@ -42,12 +42,12 @@ def test_duplicate_rows(move, component):
     assert_invariant(move, DUPLICATES, component, PRIORS[0])
 
 
-@pytest.mark.parametrize("move", MOVES, ids=name)
+@pytest.mark.parametrize("move", always(("Gibbs", "SAMS", "UrnMerge"), MOVES), ids=name)
 def test_float32_rows(move):
     assert_invariant(move, ROWS[:4].astype(np.float32), COMPONENTS[0], PRIORS[0])
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=name)
-@pytest.mark.parametrize("move", MOVES, ids=name)
+@pytest.mark.parametrize("move", always(("Gibbs", "SAMS", "RGSM", "UrnMerge", "BucketCut"), MOVES), ids=name)
 def test_without_data_the_prior_is_returned(move, prior):
     assert_invariant(move, np.zeros((4, 1)), NoData(), prior)

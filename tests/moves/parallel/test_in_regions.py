@@ -24,7 +24,7 @@ from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.testing import exact_posterior, partitions
 from tests.moves.parallel.test_regions import ROWS, SEEDS, canonical, coins, data_for, largest_z, many_rows
-from tests.shared import DIAGONAL, PRIORS, name
+from tests.shared import DIAGONAL, PRIORS, always, name
 from tests.truth.test_counts import MULTINOMIAL
 
 HASHED = {"n_bits": 1, "n_tables": 2, "refresh": None}
@@ -108,7 +108,7 @@ class TwoColours(InRegions):
         return 2
 
 
-@pytest.mark.parametrize("component", [DIAGONAL, MULTINOMIAL], ids=name)
+@pytest.mark.parametrize("component", always(("DirichletMultinomial",), [DIAGONAL, MULTINOMIAL]), ids=name)
 @pytest.mark.parametrize("n_steps", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_long_chains(component, n_steps):
     for prior, move in zip(PRIORS, MOVES[:1] + MOVES[3:5] + MOVES[-1:], strict=True):
