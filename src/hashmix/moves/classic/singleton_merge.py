@@ -17,6 +17,9 @@ from hashmix.partition.state import State
 
 __all__ = ["SingletonMerge"]
 
+#: Proposals that a schedule may make per sweep, however few the clusters.
+_LEAST = 20
+
 
 class Singletons(NamedTuple):
     """Law of SingletonMerge; it has nothing to choose."""
@@ -142,6 +145,10 @@ class SingletonMerge(Proposal):
     def expected_work(self, state: State) -> float:
         # Half of the proposals are cuts; the others take a full conditional, if there is a cluster of one row.
         return 1.0 + (state.n_clusters if (state.sizes == 1).any() else 0.0)
+
+    def most_times(self, state: State) -> int:
+        # Clusters of one row are few: more proposals than there are clusters would nearly all be cuts in vain.
+        return max(_LEAST, state.n_clusters)
 
     def law(self, state: State) -> Singletons:
         return Singletons()
