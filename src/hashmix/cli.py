@@ -303,7 +303,7 @@ def _print_result(model: SplitMergeMixture, X: Any, summary: dict[str, Any], sec
     if chosen := model.posterior_.settings.get("chosen"):
         print(f"component: {chosen}")
     if spread := model.posterior_.settings.get("dequantised"):
-        print(f"columns with few distinct values, spread within their cells: {len(spread)}")
+        print(f"columns with values that many rows share, which were spread within their cells: {len(spread)}")
     print(f"posterior of the number of clusters: {shares}")
     print(model.posterior_.verdict())
     for cluster in sorted(summary["clusters"], key=lambda cluster: -cluster["size"])[:_SHOWN]:

@@ -47,7 +47,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         (dense: diagonal or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all entries are 0 or 1;
         mixed if there are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or an object of
         :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians, constant columns
-        are left out, and columns with few distinct values are spread within their cells (:mod:`hashmix.data.dequantise`).
+        are left out, and values that many rows share are spread within their cells (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"
         How clusters share rows: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and

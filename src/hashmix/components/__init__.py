@@ -107,8 +107,8 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     """Resolve a ``component`` parameter and validate the data for it.
 
     An object is returned as it is. A name gives the family with hyperparameters that start from values chosen from the
-    data and are learned. Gaussians chosen by name leave out constant columns, and spread columns with few distinct values
-    within their cells.
+    data and are learned. Gaussians chosen by name leave out constant columns, and spread values that many rows share within
+    their cells.
 
     Parameters
     ----------

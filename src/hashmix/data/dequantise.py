@@ -1,9 +1,10 @@
-"""Dequantisation: values of columns with few distinct values are spread within their cells.
+"""Dequantisation: values that many rows share are spread within their cells.
 
 A column of integers, prices or rounded measurements breaks density models: where it is constant within a cluster, or a
-combination of such columns is, the density is unbounded. So each value of such a column gets a uniform number within its
-cell, once, before anything else. A density is then at most the probability of a cell divided by its size. The numbers depend
-on the key, the row and the column, and on nothing else.
+combination of such columns is, the density is unbounded. So does a single value that many rows share, an *atom*, such as the 0
+of a measurement below the limit of detection: rows would be clustered by which of their columns are 0. So each such value gets
+a uniform number within its cell, once, before anything else. A density is then at most the probability of a cell divided by its
+size. The numbers depend on the key, the row and the column, and on nothing else.
 """
 
 from __future__ import annotations
@@ -25,16 +26,25 @@ _LOOKED_AT = 10_000
 _FEW = 0.5
 #: Least width of a cell, in standard deviations of its column.
 _LEAST_WIDTH = 0.01
+#: Of the other columns, a value is an atom if at least this share of the rows has it, and so many of those looked at.
+_ATOM, _LEAST_ROWS = 0.01, 10
+#: Least and largest width of an atom's cell, in standard deviations of its column.
+_LEAST_ATOM, _MOST_ATOM = 0.05, 0.5
 #: If a combination of columns varies less than this (as an eigenvalue of their correlations), all columns are spread a little.
 _SINGULAR, _LITTLE = 1e-6, 0.03
 
 
 class Lattice(NamedTuple):
-    """The cells of every column: its distinct values in increasing order, one column after the other, and their widths."""
+    """The cells of every column: the values they are around in increasing order, one column after the other, and their widths.
+
+    In a column whose cells are of atoms, only rows with just these values are spread; in others, every row is, in the nearest
+    cell.
+    """
 
     begins: np.ndarray  # (D + 1,) where the values of a column begin
     values: np.ndarray
     widths: np.ndarray
+    of_atoms: np.ndarray  # (D,)
 
     @property
     def columns(self) -> np.ndarray:
@@ -49,29 +59,57 @@ class Lattice(NamedTuple):
         numeric = rows.numeric if isinstance(rows, MixedRows) else np.ones(rows.n_columns, bool)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the component says which columns it cannot take
             found = [_cells(sample[:, j] if numeric[j] else sample[:0, j]) for j in range(rows.n_columns)]
+            on_grid = np.array([len(cells.values) > 0 and not cells.of_atoms for cells in found])
             # Columns of mixed rows are independent given the cluster: there a combination cannot have an unbounded density.
-            singular = not mixed and any(len(values) == 0 for values, _ in found) and _is_singular(sample)
-            little = _LITTLE * sample.std(axis=0)
-        if singular:
-            found = [cells if len(cells[0]) else (sample[:1, j], little[j : j + 1]) for j, cells in enumerate(found)]
-        begins = np.cumsum([0] + [len(values) for values, _ in found])
-        return cls(begins, np.concatenate([v for v, _ in found]), np.concatenate([w for _, w in found]))
+            if not mixed and not on_grid.all() and _is_singular(sample):
+                little = _LITTLE * sample.std(axis=0)
+                for j in np.flatnonzero(~on_grid):
+                    found[j] = _Cells(sample[:1, j], little[j : j + 1], False)
+        begins = np.cumsum([0] + [len(cells.values) for cells in found])
+        values, widths, of_atoms = zip(*found, strict=True)
+        return cls(begins, np.concatenate(values), np.concatenate(widths), np.array(of_atoms))
 
 
-def _cells(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a column that has few, and the width of the cell of each; nothing for other columns.
+class _Cells(NamedTuple):
+    """The cells of one column."""
 
-    A cell is as wide as the smaller gap to the next values, and not wider than most gaps: outliers keep their place.
-    """
+    values: np.ndarray
+    widths: np.ndarray
+    of_atoms: bool
+
+
+def _cells(column: np.ndarray) -> _Cells:
+    """The cells of a column that has few distinct values, or of its atoms; none for other columns."""
     column = column[~np.isnan(column)]
     values, counts = np.unique(column, return_counts=True)
-    if len(values) <= 1 or len(values) > _FEW * len(column):
-        return np.empty(0), np.empty(0)
+    if len(values) <= 1:
+        return _Cells(np.empty(0), np.empty(0), False)
+    shared = counts >= max(_LEAST_ROWS, _ATOM * len(column))
+    others = np.repeat(values[~shared], counts[~shared])
+    # The values of a grid are shared, too, but hardly any row lies between them.
+    if len(others) > _LEAST_ROWS * shared.sum() and (~shared).sum() > _FEW * len(others):
+        return _Cells(values[shared], _widths_of_atoms(values[shared], counts[shared], others, column.std()), bool(shared.any()))
+    if len(values) > _FEW * len(column):
+        return _Cells(np.empty(0), np.empty(0), False)
+    return _Cells(values, _widths_on_grid(values, counts, column.std()), False)
+
+
+def _widths_on_grid(values: np.ndarray, counts: np.ndarray, deviation: float) -> np.ndarray:
+    """The gap to the nearer value, and not more than most gaps: outliers keep their place."""
     gaps = np.diff(values)
     nearer = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
     order = np.argsort(nearer)
-    usual = nearer[order][np.searchsorted(np.cumsum(counts[order]), 0.5 * len(column))]
-    return values, np.maximum(np.minimum(nearer, usual), _LEAST_WIDTH * column.std())
+    usual = nearer[order][np.searchsorted(np.cumsum(counts[order]), 0.5 * counts.sum())]
+    return np.maximum(np.minimum(nearer, usual), _LEAST_WIDTH * deviation)
+
+
+def _widths_of_atoms(atoms: np.ndarray, counts: np.ndarray, others: np.ndarray, deviation: float) -> np.ndarray:
+    """Widths that make a cell about as dense as what is around it: as many other rows are nearer to the atom than that."""
+    widths = np.full(len(atoms), np.inf)
+    for place, (value, count) in enumerate(zip(atoms, counts, strict=True)):
+        if count <= len(others):
+            widths[place] = np.partition(np.abs(others - value), count - 1)[count - 1]
+    return np.clip(widths, _LEAST_ATOM * deviation, _MOST_ATOM * deviation)
 
 
 def _is_singular(sample: np.ndarray) -> bool:
@@ -98,15 +136,17 @@ def _spread(key, lattice, origin, values, begin, end, out):
     for i in range(begin, end):
         for j in range(values.shape[1]):
             first, last = lattice.begins[j], lattice.begins[j + 1]
-            if first < last:
-                width = lattice.widths[_nearest(lattice.values, first, last, values[i, j])]
-                out[i, j] = values[i, j] + width * (uniform_at(address(key, j, origin + i), 0) - 0.5)
+            if first == last:
+                continue
+            cell = _nearest(lattice.values, first, last, values[i, j])
+            if not lattice.of_atoms[j] or values[i, j] == lattice.values[cell]:
+                out[i, j] = values[i, j] + lattice.widths[cell] * (uniform_at(address(key, j, origin + i), 0) - 0.5)
 
 
 def dequantise(rows: DenseRows, key: int) -> tuple[DenseRows, np.ndarray]:
-    """Spread the values of columns with few distinct values within their cells.
+    """Spread the values of columns with few distinct values, and values that many rows share, within their cells.
 
-    Columns are also spread, by 3 % of their standard deviation, if a combination of columns is constant.
+    All columns are spread, by 3 % of their standard deviation, if a combination of columns is constant.
 
     Parameters
     ----------
