@@ -88,7 +88,8 @@ def _cells(column: np.ndarray) -> _Cells:
     others = np.repeat(values[~shared], counts[~shared])
     # The values of a grid are shared, too, but hardly any row lies between them.
     if len(others) > _LEAST_ROWS * shared.sum() and (~shared).sum() > _FEW * len(others):
-        return _Cells(values[shared], _widths_of_atoms(values[shared], counts[shared], others, column.std()), bool(shared.any()))
+        widths = _widths_of_atoms(values[shared], counts[shared], others, column.std())
+        return _Cells(values[shared], widths, bool(shared.any()))
     if len(values) > _FEW * len(column):
         return _Cells(np.empty(0), np.empty(0), False)
     return _Cells(values, _widths_on_grid(values, counts, column.std()), False)
