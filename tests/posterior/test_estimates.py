@@ -11,10 +11,10 @@ from scipy import stats
 from scipy.sparse import csr_matrix
 
 import hashmix as hm
-from hashmix.posterior.diagnostics import ESS_LIMIT, rhat, rhat_limit
+from hashmix.posterior.diagnostics import ESS_LIMIT, LEAST_ESS, rhat, rhat_limit
 from hashmix.posterior.estimate.losses import losses_to
 from hashmix.posterior.estimate.matching import contingency_table, credible_ball, match_clusters, row_certainty
-from hashmix.posterior.verdict import disagreement
+from hashmix.posterior.verdict import disagreement, grade
 from tests.posterior.partitions import all_partitions, as_posterior, noisy_draws, renumbered
 
 
@@ -183,7 +183,14 @@ def test_verdicts():
     assert "one chain cannot show whether it mixed" in as_posterior(draws).verdict()
     slow = as_posterior(draws, n_chains=2)
     slow.log_joint[:] = np.sin(np.arange(200) / 15.0)
-    assert "effective sample size of the log joint is only" in slow.verdict()
+    assert "against convergence, but the effective sample size of the log joint is only" in slow.verdict()
+    assert grade(slow) == "caution"
+    rough = as_posterior(draws, n_chains=2)
+    rough.log_joint[:] = np.repeat(np.random.default_rng(0).normal(size=(2, 20)), 10, axis=1)
+    assert LEAST_ESS < rough.ess()["log_joint"] < ESS_LIMIT
+    assert rough.verdict().startswith("The chains agree")
+    assert "before quoting intervals: the effective sample size of the log joint" in rough.verdict()
+    assert grade(rough) == "good"
     few = as_posterior(draws[:38], n_chains=2)
     assert few.verdict() == "There are too few draws to judge: 19 per chain. Run longer."
     published = as_posterior(draws, n_chains=2)

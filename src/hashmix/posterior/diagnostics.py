@@ -6,10 +6,10 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "ess", "ess_tail", "rarely_varies", "rhat", "rhat_limit"]
+__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "LEAST_ESS", "ess", "ess_tail", "rarely_varies", "rhat", "rhat_limit"]
 
-#: Averages and intervals are rough if the effective sample size of any quantity is below this.
-ESS_LIMIT = 50
+#: Intervals are rough if the effective sample size of a quantity is below the first; below the second, so are means.
+ESS_LIMIT, LEAST_ESS = 50, 20
 #: With fewer draws per chain than this, neither is judged.
 DRAWS_TO_JUDGE = 20
 #: How often chains that agree may be taken for chains that do not.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, rarely_varies, rhat_limit
+from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, LEAST_ESS, rarely_varies, rhat_limit
 from hashmix.report.numbers import shown_rhat
 
 if TYPE_CHECKING:
@@ -100,14 +100,16 @@ def verdict(posterior: Posterior) -> str:
             sentence += f" The median number of clusters is {', '.join(medians[:-1])} and {medians[-1]}."
         return f"{sentence} Run longer, or start all chains from the partition with the highest log joint (init=)."
     known = _judged(posterior, posterior.ess())
-    if known and min(known.values()) < ESS_LIMIT:
-        name = min(known, key=lambda each: known[each])
-        few = f"the effective sample size of {_in_words(name)} is only {known[name]:.0f}"
-        alone = " One chain cannot show whether it mixed: run two or more (n_chains=2)." if posterior.n_chains == 1 else ""
-        return f"Nothing speaks against convergence, but {few}: run longer before quoting intervals.{alone}"
+    name, least = min(known.items(), key=lambda item: item[1], default=("", np.inf))
+    worth = f"the effective sample size of {_in_words(name)} is only {least:.0f}"
+    alone = "one chain cannot show whether it mixed: run two or more (n_chains=2)."
+    if least < LEAST_ESS:
+        rest = f" {alone.capitalize()}" if posterior.n_chains == 1 else ""
+        return f"Nothing speaks against convergence, but {worth}: run longer.{rest}"
+    rough = f" Run longer before quoting intervals: {worth}." if least < ESS_LIMIT else ""
     if posterior.n_chains == 1:
-        return "Nothing speaks against convergence, but one chain cannot show whether it mixed: run two or more (n_chains=2)."
-    return f"{_AGREE}: {posterior.n_chains} chains, R̂ at most {shown_rhat(_worst_rhat(posterior)[1])}."
+        return f"Nothing speaks against convergence, but {alone}{rough}"
+    return f"{_AGREE}: {posterior.n_chains} chains, R̂ at most {shown_rhat(_worst_rhat(posterior)[1])}.{rough}"
 
 
 def grade(posterior: Posterior) -> str:
@@ -116,7 +118,7 @@ def grade(posterior: Posterior) -> str:
     Returns
     -------
     {"good", "caution", "bad"}
-        Good if chains agree and there are enough draws; bad if chains disagree, or if the moves are not exact.
+        Good if chains agree and there are enough draws for means; bad if chains disagree, or if the moves are not exact.
 
     Examples
     --------
