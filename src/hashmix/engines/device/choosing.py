@@ -91,7 +91,7 @@ def choose(family: Any, seed: int, offer: DeviceOffer, numbers: Any, Y: Any, own
     shape = (len(Y), max(1, int(n_near.max())))
     lines = torch.full(shape, -torch.inf, dtype=torch.float64, device=Y.device)
     candidates = torch.zeros(shape, dtype=torch.int64, device=Y.device)
-    lines[row, place], candidates[row, place] = torch.nan_to_num(log_weights, nan=-torch.inf), column
+    lines[row, place], candidates[row, place] = log_weights.masked_fill(log_weights.isnan(), -torch.inf), column
     found = _drawn(lines, uniforms_of(seed, DRAW, numbers))
     chosen = torch.where(found >= 0, candidates.gather(1, found.clamp(min=0)[:, None])[:, 0], own)
     return torch.where(ranks == offer.ranks[own], own, chosen)

@@ -235,8 +235,9 @@ class DeviceShard(Shard):
 
     def toss(self, seed: int, share: np.ndarray) -> Sums:
         """Divide rows by coins; return the statistics of all sides."""
-        listed = self.division
-        listed.sides[:] = (uniforms_of(seed, PASS, listed.numbers) >= self._tensor(share)[listed.pairs]).int()
+        listed, shares = self.division, self._tensor(share)
+        for span in self._spans_of_list(1):
+            listed.sides[span] = (uniforms_of(seed, PASS, listed.numbers[span]) >= shares[listed.pairs[span]]).int()
         return self._sum_sides()
 
     def commit(self, into: np.ndarray) -> None:
