@@ -192,13 +192,15 @@ def test_members():
     shards = two(DIAGONAL)
     wanted = np.full(K, -1, np.int32)
     wanted[[2, 5, 7]] = [1, 2, 0]
-    leaders = [HERE[np.flatnonzero(shards.labels()[0] == c)[0]] for c in (7, 2, 5)]
-    for without in (np.array(leaders), np.array([0, 1, 2])):
-        for expected, found in zip(*shards.ask("members", seed=3, wanted=wanted, without=without), strict=True):
+    least = shards.array.members(3, wanted, np.full(3, -1))[1]
+    for without in (np.full(3, -1), least, np.roll(least, 1)):
+        array, device = shards.ask("members", seed=3, wanted=wanted, without=without)
+        assert np.array_equal(array[1] != least, without == least)
+        for expected, found in zip(array, device, strict=True):
             assert expected.dtype == found.dtype
             assert np.array_equal(expected, found)
     shards.ask("relabel", labels=np.where(np.arange(K) == 5, 6, np.arange(K)))  # nobody has the label 5
-    array, device = shards.ask("members", seed=3, wanted=wanted, without=np.array(leaders))
+    array, device = shards.ask("members", seed=3, wanted=wanted, without=least)
     assert device[1][2] == -1
     assert all(np.array_equal(expected, found) for expected, found in zip(array, device, strict=True))
     nobody = shards.ask("members", seed=3, wanted=np.full(K, -1), without=np.zeros(0, np.int64))[1]
