@@ -159,11 +159,11 @@ def test_rows_and_labels(dtype, tmp_path):
 
 
 @TYPES
-def test_columns_are_left_out_and_spread(dtype, monkeypatch):
-    monkeypatch.setattr(shard_module, "_AT_ONCE", 100)
+def test_columns_are_left_out_and_spread(dtype):
     X = np.round(rows(dtype))
     columns = np.array([True, False, True])
     shards, lattice = two(DIAGONAL, X=X), Lattice.of(DenseRows(np.ascontiguousarray(X[:, columns])))
+    shards.device.at_once = 100
     shards.ask("prepare", preparation=Preparation(DIAGONAL, columns, lattice, 5))
     array, device = shards.ask("rows_of", numbers=HERE)
     assert array.values.dtype == device.values.dtype
@@ -401,10 +401,20 @@ def test_chains_are_the_same_in_every_run(component, monkeypatch):
     assert same(draws(on_device(X), component), expected)
     assert len({labels.tobytes() for labels in expected[0]}) > 8
     assert expected[0].max() > 3
-    for at_once in (1, 500, 10_000):
-        monkeypatch.setattr(shard_module, "_AT_ONCE", at_once)
+    for at_once in (100, 10_000):
+        spread = on_device(X)
+        spread.shard.at_once = at_once
         monkeypatch.setattr(choosing, "_AT_ONCE", at_once)
-        assert same(draws(on_device(X), component), expected)
+        assert same(draws(spread, component), expected)
+
+
+def test_steps_fit_into_memory(monkeypatch):
+    class Properties(NamedTuple):
+        total_memory: int
+
+    for gigabytes, power in ((8, 23), (139, 27)):
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, n=gigabytes: Properties(n * 2**30))
+        assert shard_module.numbers_at_once(torch.device("cuda")) == 2**power
 
 
 @BOTH

@@ -23,11 +23,12 @@ from hashmix.engines.shard import Layout, Preparation, SentPairs, Shard, SomeRow
 from hashmix.moves.parallel.choosing import Offer
 from hashmix.moves.parallel.passes import PASS
 
-__all__ = ["DeviceShard"]
+__all__ = ["DeviceShard", "numbers_at_once"]
 
-#: Numbers that a step may take at once: log weights or features of rows, statistics of blocks. A constant, not a share of the
-#: memory that is free: what else is in memory must not change how products are cut, and so rounded.
-_AT_ONCE = 2**25
+#: Bytes of a device per number that a step may take at once: then what a step needs is at most about a tenth of them.
+_BYTES = 1024
+#: What the processor counts as, which is for tests.
+_PROCESSOR = 2**32
 
 
 class _Span(NamedTuple):
@@ -53,6 +54,16 @@ class _Listed(NamedTuple):
     bounds: list[int]  # where the rows of each block begin, and how many rows there are
 
 
+def numbers_at_once(device: Any) -> int:
+    """How many numbers a step may take at once: log weights or features of rows, statistics of blocks.
+
+    A power of two that depends on the kind of device, and not on what else is in its memory: that must not change how
+    products are cut, and so rounded.
+    """
+    memory = torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else _PROCESSOR
+    return 1 << ((memory // _BYTES).bit_length() - 1)
+
+
 class DeviceShard(Shard):
     """Rows of some blocks, and their labels, on a device.
 
@@ -65,10 +76,15 @@ class DeviceShard(Shard):
     spans : list of (first, rows)
         As for :class:`~hashmix.engines.shard.Shard`; at least one.
     device : torch.device
+
+    Attributes
+    ----------
+    at_once : int
+        See :func:`numbers_at_once`.
     """
 
     def __init__(self, layout: Layout, spans: Iterable[tuple[int, Any]], device: Any) -> None:
-        self.layout, self.device = layout, device
+        self.layout, self.device, self.at_once = layout, device, numbers_at_once(device)
         arrays = [(first, read_values(first, source)) for first, source in spans]
         ends = np.cumsum([0] + [len(values) for _, values in arrays]).tolist()
         firsts = [first for first, _ in arrays]
@@ -272,7 +288,7 @@ class DeviceShard(Shard):
 
     def _batches(self, width: int) -> Iterator[tuple[int, int, Any]]:
         """Where rows begin and end, and their numbers, as many at a time as ``width`` numbers per row allow."""
-        step = max(1, _AT_ONCE // width)
+        step = max(1, self.at_once // width)
         for span in self.spans:
             for begin in range(span.begin, span.end, step):
                 end = min(begin + step, span.end)
@@ -280,7 +296,7 @@ class DeviceShard(Shard):
 
     def _spans_of_list(self, width: int) -> Iterator[slice]:
         """Spans of the rows of pairs, as many at a time as ``width`` numbers per row allow."""
-        step, n = max(1, _AT_ONCE // width), len(self.division.rows)
+        step, n = max(1, self.at_once // width), len(self.division.rows)
         for begin in range(0, n, step):
             yield slice(begin, min(begin + step, n))
 
@@ -299,7 +315,7 @@ class DeviceShard(Shard):
         """
         sums: dict[Any, Any] = {}
         n_terms = self.family.features(self._origin[None]).shape[1]
-        step = max(1, _AT_ONCE // (max(self.layout.block, n_labels) * (n_terms + 2)))
+        step = max(1, self.at_once // (max(self.layout.block, n_labels) * (n_terms + 2)))
         for first in range(0, len(self.blocks_here), step):
             numbers = self.blocks_here[first : first + step]
             here = bounds[first : first + len(numbers) + 1]
