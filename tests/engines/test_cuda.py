@@ -529,6 +529,13 @@ def test_fit_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert main([*common, "--out", "run"]) == 0
     assert "700 rows, 3 columns" in capsys.readouterr().out
     assert [len(np.load(f"run/part-00000{k}.labels.npy")) for k in range(2)] == [300, 400]
+    os.remove("run/part-000001.labels.npy")
+    assert main(["resume", "run"]) == 0
+    assert len(np.load("run/part-000001.labels.npy")) == 400
+    capsys.readouterr()
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert main([*common[:-1], "cuda:1", "--out", "other"]) != 0
+    assert "PyTorch finds 0 here, and cuda:1 is not among them" in capsys.readouterr().err
     assert main([*common, "--out", "other", "--workers", "2"]) != 0
     assert "'--workers' parameter of hashmix fit must be left out with --engine cuda" in capsys.readouterr().err
     assert main(["fit", "?.npy", "--device", DEVICE, "--out", "other"]) != 0
@@ -544,7 +551,7 @@ def test_devices_that_cannot_be(device):
 def test_without_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     says = "engine='cuda' needs a CUDA device. PyTorch finds 0 here, and cuda is not among them."
-    with pytest.raises(RuntimeError, match=re.escape(says)):
+    with pytest.raises(ValueError, match=re.escape(says)):
         hm.SplitMergeMixture("gaussian", engine="cuda").fit(rows())
 
 

@@ -49,7 +49,5 @@ class Cuda(Engine):
         if device is None or device.type not in ("cuda", "cpu"):
             raise bad_parameter("Cuda", "device", "'cuda', 'cuda:0', 'cuda:1', … or 'cpu'", self.device)
         if device.type == "cuda" and (device.index or 0) >= (found := torch.cuda.device_count()):
-            raise RuntimeError(
-                f"engine='cuda' needs a CUDA device. PyTorch finds {found} here, and {device} is not among them."
-            )
+            raise ValueError(f"engine='cuda' needs a CUDA device. PyTorch finds {found} here, and {device} is not among them.")
         return device
