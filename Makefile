@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-slow lint types format docs evidence dist benchmark clean
+.PHONY: demo test test-slow test-cuda lint types format docs evidence dist benchmark clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -12,6 +12,11 @@ test: .venv/.installed
 
 test-slow: .venv/.installed
 	$(BIN)/python -m pytest -m slow
+
+# With PyTorch, which no other target installs. Runs on the CPU; make test-cuda HASHMIX_TEST_DEVICE=cuda runs on a GPU.
+test-cuda: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cuda]'
+	$(BIN)/python -m pytest tests/engines/test_cuda.py tests/engines/test_truth.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check .

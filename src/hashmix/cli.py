@@ -17,7 +17,7 @@ import numpy as np
 
 import hashmix
 from hashmix.cli_data import DATA_OPTIONS, add_data_options, ingest, resolved
-from hashmix.cli_engine import ENGINE_OPTIONS, add_engine_options, fit_with_dask, uses_dask
+from hashmix.cli_engine import ENGINE_OPTIONS, add_engine_options, fit_with_engine, uses_engine
 from hashmix.cli_results import summarise, write_results
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
@@ -219,9 +219,9 @@ def _fit(options: argparse.Namespace) -> int:
     model = _model(options, folder, show)
     kept = {name: getattr(options, name) for name in _KEPT} | resolved(options)
     text = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
-    if uses_dask(options):
+    if uses_engine(options):
         with _started(folder, text):
-            fit_with_dask(options, model, folder)
+            fit_with_engine(options, model, folder)
         return 0
     data = ingest(options, show)
     X, names = data.X, data.names

@@ -1,4 +1,4 @@
-"""``hashmix fit --engine dask``: files are read by the workers of a cluster, and labels are written part by part."""
+"""``hashmix fit --engine dask`` or ``cuda``: files are read where rows will be, and labels are written part by part."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import numpy as np
 
 from hashmix.core.files import write_atomically
 from hashmix.core.validation import bad_parameter
-from hashmix.engines import ENGINES, Dask
+from hashmix.engines import ENGINES, Cuda, Dask, Engine
+from hashmix.engines.sources import as_source
 from hashmix.estimator import SplitMergeMixture
 
-__all__ = ["ENGINE_OPTIONS", "add_engine_options", "fit_with_dask", "uses_dask"]
+__all__ = ["ENGINE_OPTIONS", "add_engine_options", "fit_with_engine", "uses_engine"]
 
 #: The options, as a run folder keeps them.
-ENGINE_OPTIONS = ("engine", "scheduler", "workers")
+ENGINE_OPTIONS = ("engine", "scheduler", "workers", "device")
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
@@ -30,30 +31,32 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     Examples
     --------
     >>> import argparse
-    >>> from hashmix.cli_engine import add_engine_options, uses_dask
+    >>> from hashmix.cli_engine import add_engine_options, uses_engine
     >>> parser = argparse.ArgumentParser()
     >>> add_engine_options(parser)
-    >>> uses_dask(parser.parse_args(["--workers", "4"]))
+    >>> uses_engine(parser.parse_args(["--workers", "4"]))
     True
     """
     group = parser.add_argument_group("engine", "DATA may then be a pattern of .npy or .parquet files, in quotes")
     group.add_argument("--engine", choices=ENGINES.names, help="where rows are (default: threads)")
     group.add_argument("--scheduler", metavar="ADDRESS", help="the Dask scheduler of a cluster, such as tcp://host:8786")
     group.add_argument("--workers", type=int, metavar="N", help="start N Dask workers on this machine for this fit")
+    group.add_argument("--device", metavar="NAME", help="with --engine cuda: the device, such as cuda:1 (default: cuda)")
 
 
-def uses_dask(options: argparse.Namespace) -> bool:
-    """Whether a fit is for Dask workers."""
-    return options.engine == "dask" or options.scheduler is not None or options.workers is not None
+def uses_engine(options: argparse.Namespace) -> bool:
+    """Whether a fit is for Dask workers or a GPU."""
+    others = (options.scheduler, options.workers, options.device)
+    return options.engine not in (None, "threads") or any(option is not None for option in others)
 
 
-def fit_with_dask(options: argparse.Namespace, model: SplitMergeMixture, folder: Path) -> None:
-    """Fit the files on a cluster, and write labels and a summary to the folder."""
+def fit_with_engine(options: argparse.Namespace, model: SplitMergeMixture, folder: Path) -> None:
+    """Fit the files where the engine has rows, and write labels and a summary to the folder."""
     began = time.perf_counter()
-    with _client(options) as client:
-        model.set_params(engine=Dask(client), progress=False)
+    with _engine(options) as engine:
+        model.set_params(engine=engine, progress=False)
         model.fit(options.data)
-        sizes = _write_labels(model, folder)
+        sizes = _write_labels(model, options.data, folder)
     summary: dict[str, Any] = {
         "data": options.data,
         "n_rows": int(sum(sizes)),
@@ -73,17 +76,39 @@ def fit_with_dask(options: argparse.Namespace, model: SplitMergeMixture, folder:
     print(f"wrote part-*.labels.npy, summary.json to {folder}")
 
 
-def _write_labels(model: SplitMergeMixture, folder: Path) -> list[int]:
+def _write_labels(model: SplitMergeMixture, data: str, folder: Path) -> list[int]:
     """Write the labels of every file of the data to a file of its own; return the sizes of the clusters."""
     sizes = np.zeros(model.n_clusters_, np.int64)
-    labels: Any = model.labels_
-    for k in range(labels.numblocks[0]):
-        part = labels.blocks[k].compute()
+    for k, part in enumerate(_labels_of_files(model.labels_, data)):
         content = io.BytesIO()
         np.save(content, part, allow_pickle=False)
         write_atomically(folder / f"part-{k:06d}.labels.npy", content.getvalue())
         sizes += np.bincount(part, minlength=len(sizes))
     return sizes.tolist()
+
+
+def _labels_of_files(labels: Any, data: str) -> Iterator[np.ndarray]:
+    """The labels of one file after the other; those of a Dask array are computed meanwhile."""
+    if isinstance(labels, np.ndarray):
+        yield from np.split(labels, as_source(data, "hashmix fit").describe(map).firsts[1:-1])
+    else:
+        for k in range(labels.numblocks[0]):
+            yield labels.blocks[k].compute()
+
+
+@contextlib.contextmanager
+def _engine(options: argparse.Namespace) -> Iterator[Engine]:
+    """The engine that was asked for."""
+    if options.engine == "cuda":
+        for name in ("scheduler", "workers"):
+            if getattr(options, name) is not None:
+                raise bad_parameter("hashmix fit", f"--{name}", "left out with --engine cuda", getattr(options, name))
+        yield Cuda(options.device or "cuda")
+    elif options.device is not None:
+        raise bad_parameter("hashmix fit", "--device", "left out without --engine cuda", options.device)
+    else:
+        with _client(options) as client:
+            yield Dask(client)
 
 
 @contextlib.contextmanager

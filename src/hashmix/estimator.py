@@ -76,9 +76,10 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", or labels;
         see :func:`hashmix.sample`.
     engine : str or Engine, default="threads"
-        Where rows are. "threads": in this process, with every move there is. "dask" or an object of :mod:`hashmix.engines`:
-        rows stay on the workers of a cluster, and X may be a Dask array or DataFrame, or files that workers read (a pattern or
-        a list of .npy or .parquet); for Gaussians, with a schedule of parallel moves. A Dask collection implies "dask".
+        Where rows are. "threads": in this process, with every move there is. "dask", "cuda" or an object of
+        :mod:`hashmix.engines`: rows stay on the workers of a cluster, or on a GPU, and X may be files that are read there (a
+        pattern or a list of .npy or .parquet); for Gaussians, with a schedule of parallel moves. For "dask" X may be a Dask
+        array or DataFrame. These imply "dask" unless another engine is asked for.
     n_jobs : int, optional
         Threads that run chains; None or -1 for one per processor. Does not change the result.
     random_state : None, int, RandomState or Generator

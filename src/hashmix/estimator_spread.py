@@ -46,9 +46,10 @@ class SpreadFit:
         owner = type(self).__name__
         if isinstance(self.engine, Engine):
             return self.engine
-        if ENGINES.check(self.engine, owner) == "dask" or is_collection(X):
-            return Dask()
-        return None
+        name = ENGINES.check(self.engine, owner)
+        if name == "threads":
+            return Dask() if is_collection(X) else None
+        return ENGINES[name]()
 
     def _fit_spread(self, X: Any, engine: Engine, settings: RunSettings) -> Any:
         owner = type(self).__name__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -30,13 +32,25 @@ def largest_z(X, component, prior, n_steps, seed, engine=None, n_batches=40):
     return (off[often] / error[often]).max(), off.sum() / 2
 
 
+@pytest.fixture(params=["threads", "cuda"])
+def engine(request):
+    if request.param == "threads":
+        yield hm.engines.Threads(1)
+        return
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # five rows are not worth more
+    yield hm.engines.Cuda(os.environ.get("HASHMIX_TEST_DEVICE", "cpu"))
+    torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize(("component", "prior"), [(DIAGONAL, PITMAN_YOR), (FULL, FINITE)], ids=name)
-def test_long_chains(component, prior, seed):
-    assert largest_z(ROWS, component, prior, 3000, seed)[0] < LIMIT
+def test_long_chains(component, prior, seed, engine):
+    assert largest_z(ROWS, component, prior, 3000, seed, engine)[0] < LIMIT
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS, ids=name)
 @pytest.mark.parametrize("component", COMPONENTS, ids=name)
-def test_very_long_chains(component, prior, seed):
-    assert largest_z(ROWS, component, prior, 100_000, seed)[0] < LIMIT
+def test_very_long_chains(component, prior, seed, engine):
+    assert largest_z(ROWS, component, prior, 100_000, seed, engine)[0] < LIMIT

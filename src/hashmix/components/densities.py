@@ -20,6 +20,7 @@ import numpy as np
 from hashmix.core.compiling import helper, hot_helper, implements
 
 __all__ = [
+    "EPS",
     "CountDensity",
     "DiagonalDensity",
     "FullDensity",
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 #: Error of a sum of products in float32, relative to the sum of their magnitudes: inputs, products and sums round.
-_EPS = 4.0 * 2.0**-24
+EPS = 4.0 * 2.0**-24
 
 
 # ---- the verbs -------------------------------------------------------------------------------------------------------------
@@ -283,7 +284,7 @@ def _gaussian_rounding(density, data, i):
     for j in range(d):
         y = _internal(density, data, i, j)
         total += density.magnitude[j] * y * y
-    return _EPS * total
+    return EPS * total
 
 
 @implements(rounding, DiagonalDensity, hot=True)
@@ -348,7 +349,7 @@ def _count_rounding(density, data, i):
     total = 0.0
     for at in range(data.begins[i], data.begins[i + 1]):
         total += data.values[at]
-    return 32.0 * _EPS * total
+    return 32.0 * EPS * total
 
 
 @implements(pair_weights, CountDensity)

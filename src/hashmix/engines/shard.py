@@ -27,7 +27,7 @@ from hashmix.moves.parallel.pairs import Pairs
 from hashmix.moves.parallel.passes import PASS, Segments, draw_chunks, fill_anchors, nearest_chunks
 from hashmix.partition.leaders import least_ranks
 
-__all__ = ["Layout", "Preparation", "SentPairs", "Shard", "SomeRows"]
+__all__ = ["Layout", "Preparation", "SentPairs", "Shard", "SomeRows", "anchor_slots", "no_ranks", "read_values"]
 
 #: Blocks that are summed before their sums are added up, per thread.
 _AT_ONCE = 4
@@ -157,7 +157,8 @@ class Shard:
 
     def __init__(self, layout: Layout, spans: Iterable[tuple[int, Any]], n_threads: int = 1) -> None:
         self.layout, self.threads = layout, Threads(n_threads)
-        self.parts = [_as_part(first, source) for first, source in spans]
+        values = [(first, read_values(first, source)) for first, source in spans]
+        self.parts = [_Part(first, DenseRows(rows), np.zeros(len(rows), np.int32)) for first, rows in values]
         self.blocks = [block for part in self.parts for block in _blocks_of(part, layout)]
         self.component: Any = None
         self.model: Any = None
@@ -233,7 +234,7 @@ class Shard:
             labels = block.part.labels[block.begin : block.end]
             return least_ranks(np.uint64(seed), block.part.first + block.begin, labels, capacity)
 
-        return np.minimum.reduce([_no_ranks(capacity), *self.threads.map(work, self.blocks)])
+        return np.minimum.reduce([no_ranks(capacity), *self.threads.map(work, self.blocks)])
 
     def statistics(self, capacity: int) -> Sums:
         """The statistics of all labels."""
@@ -254,7 +255,7 @@ class Shard:
 
     def members(self, seed: int, wanted: np.ndarray, without: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of some clusters the row of least rank, but for one: ranks, global numbers and values."""
-        ranks, numbers = _no_ranks(len(without)), np.full(len(without), -1, np.int64)
+        ranks, numbers = no_ranks(len(without)), np.full(len(without), -1, np.int64)
         values = np.zeros((len(without), self.parts[0].rows.n_columns if self.parts else 0))
 
         def work(block: _Block) -> tuple[np.ndarray, np.ndarray]:
@@ -277,11 +278,7 @@ class Shard:
 
     def nearest(self) -> Sums:
         """Assign each row to the anchor that alone predicts it better; return the statistics of all sides."""
-        n_pairs = len(self.pairs.u)
-        anchors = self.component.slots(self.model, 2 * n_pairs)
-        even, odd = np.arange(0, 2 * n_pairs, 2), np.arange(1, 2 * n_pairs, 2)
-        places = Pairs(even, odd, even, odd, np.zeros(n_pairs))
-        fill_anchors(anchors, self.model, DenseRows(self.pairs.anchors).arrays, places, 0)
+        anchors = anchor_slots(self.component, self.model, self.pairs)
 
         def work(one: _Listed) -> np.ndarray:
             sums = self._slots(2 * len(one.proposals))
@@ -391,7 +388,17 @@ class Shard:
         return sums
 
 
-def _as_part(first: int, source: Any) -> _Part:
+def anchor_slots(component: Component, model: Any, pairs: SentPairs) -> DenseSlots:
+    """Slots 2b and 2b + 1 hold the anchors of pair b, and nothing else."""
+    n_pairs = len(pairs.u)
+    anchors: Any = component.slots(model, 2 * n_pairs)
+    even, odd = np.arange(0, 2 * n_pairs, 2), np.arange(1, 2 * n_pairs, 2)
+    fill_anchors(anchors, model, DenseRows(pairs.anchors).arrays, Pairs(even, odd, even, odd, np.zeros(n_pairs)), 0)
+    return anchors
+
+
+def read_values(first: int, source: Any) -> np.ndarray:
+    """The rows of a span: an array, or what ``read()`` returns; finite float32 or float64, row-major."""
     values = source.read() if hasattr(source, "read") else np.asarray(source)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
@@ -399,7 +406,7 @@ def _as_part(first: int, source: Any) -> _Part:
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise not_finite(values[row, column], first + row, column)
-    return _Part(first, DenseRows(values), np.zeros(len(values), np.int32))
+    return values
 
 
 def _blocks_of(part: _Part, layout: Layout) -> list[_Block]:
@@ -409,7 +416,8 @@ def _blocks_of(part: _Part, layout: Layout) -> list[_Block]:
     return [_Block(part, (part.first + at) // block, at, min(at + block, n)) for at in range(0, n, block)]
 
 
-def _no_ranks(n: int) -> np.ndarray:
+def no_ranks(n: int) -> np.ndarray:
+    """Ranks that are not less than any."""
     return np.full(n, np.iinfo(np.uint64).max, np.uint64)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hashmix.core.validation import check_n_jobs
-from hashmix.engines.blocks import block_size
-from hashmix.engines.contract import Engine, LostShardError, Spread
-from hashmix.engines.shard import Layout, Shard
-from hashmix.engines.sources import as_source
+from hashmix.engines.contract import Engine, Spread
+from hashmix.engines.in_process import InProcess
+from hashmix.engines.shard import Shard
 
 __all__ = ["Threads"]
 
@@ -37,22 +36,5 @@ class Threads(Engine):
 
     def open(self, X: Any, owner: str) -> Spread:
         """Make one shard of all rows."""
-        return _InProcess(X, check_n_jobs("Threads", self.n_jobs), owner)
-
-
-class _InProcess(Spread):
-    def __init__(self, X: Any, n_threads: int, owner: str) -> None:
-        source = as_source(X, owner)
-        parts = source.describe(map)
-        super().__init__(Layout(parts.n_rows, block_size(parts.n_rows)), parts.n_columns, parts.dtype, parts.names)
-        self.shard = Shard(self.layout, [(0, source.span(parts, 0, parts.n_rows))], n_threads)
-
-    def perform(self, messages: list[tuple[str, dict[str, Any]]]) -> list[Any]:
-        answers = [self.shard.answer(verb, arguments) for verb, arguments in messages]
-        return [answers[-1]]
-
-    def recover(self) -> None:
-        raise LostShardError("Rows in this process cannot be lost.")
-
-    def close(self) -> None:
-        self.shard.parts = []
+        n_threads = check_n_jobs("Threads", self.n_jobs)
+        return InProcess(X, owner, lambda layout, spans: Shard(layout, spans, n_threads))

@@ -12,23 +12,33 @@ from hashmix.core.compiling import borrowed, finite_helper, helper, hot_helper, 
 from hashmix.core.counter import address, uniform_at
 from hashmix.partition.leaders import Leaders, rank_of
 
-__all__ = ["Offer", "Room", "choose_among_all", "choose_among_candidates", "make_offer"]
+__all__ = [
+    "DRAW",
+    "FAR",
+    "OVERFLOW",
+    "PRECISION",
+    "Offer",
+    "Room",
+    "choose_among_all",
+    "choose_among_candidates",
+    "make_offer",
+]
 
 #: Rows per matrix product: fewer if there are many clusters, so that the products stay in the cache.
 _BLOCK, _LOGITS = 512, 131_072
 #: Columns whose largest log weight is kept, so that far ones are passed over together.
 _STRETCH = 16
 #: A cluster whose log weight is this far below the largest is left out: its probability is below 1e-13.
-_FAR = 30.0
+FAR = 30.0
 #: Largest error of a log density, in nats, that float32 may leave; else the densities that matter are computed in float64.
-_PRECISION = 0.005
+PRECISION = 0.005
 #: A bound of the error so large that a sum may overflow float32.
-_OVERFLOW = 1e24
+OVERFLOW = 1e24
 #: Rows of a cell that choose its candidates, and candidates that are drawn at random.
 _CHOOSERS, _STRAYS = 4, 2
 
 # What a counter-based number is for.
-_DRAW, _CHOOSE, _STRAY = 1, 2, 3
+DRAW, _CHOOSE, _STRAY = 1, 2, 3
 
 
 class Offer(NamedTuple):
@@ -111,9 +121,9 @@ def _choose(seed, offer, data, first, i, own, columns, intercepts, logits, m, ro
     """Draw one of the first m columns for row i; its ``own`` if no density is a positive number."""
     near, weights, tops = room.near, room.weights, room.tops
     error, top, found = rounding(offer.density, data, i), np.float32(0.0), 0
-    if error < _OVERFLOW:
+    if error < OVERFLOW:
         top = _shifted_top(logits, intercepts, tops, m)
-        limit = np.float32(top - (_FAR + 2.0 * error))
+        limit = np.float32(top - (FAR + 2.0 * error))
         for stretch in range(m // _STRETCH + 1):
             if tops[stretch] > limit:
                 for c in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, m)):
@@ -126,7 +136,7 @@ def _choose(seed, offer, data, first, i, own, columns, intercepts, logits, m, ro
         found = m
     if found == 1:
         return np.int64(near[0])
-    if error <= _PRECISION:
+    if error <= PRECISION:
         for k in range(found):
             weights[k] = logits[near[k]] - top
     else:
@@ -139,9 +149,9 @@ def _choose(seed, offer, data, first, i, own, columns, intercepts, logits, m, ro
             weights[k] = weights[k] - best if best > -math.inf else -math.inf
     total = 0.0
     for k in range(found):
-        weights[k] = math.exp(weights[k]) if weights[k] > -_FAR - 2.0 * _PRECISION else 0.0
+        weights[k] = math.exp(weights[k]) if weights[k] > -FAR - 2.0 * PRECISION else 0.0
         total += weights[k]
-    left = uniform_at(address(seed, _DRAW, first + i), 0) * total
+    left = uniform_at(address(seed, DRAW, first + i), 0) * total
     chosen = own
     for k in range(found):
         if weights[k] > 0.0:
