@@ -270,7 +270,8 @@ def kernel(function: Callable) -> Callable:
     >>> twice(3.0)
     6.0
     """
-    dispatcher: Any = numba.njit(**_OPTIONS)(function)
+    # A wrapper for calls from C would have to be compiled, too.
+    dispatcher: Any = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     if dispatcher is not function:  # it is with NUMBA_DISABLE_JIT=1
         if _FOLDER is not None:
             dispatcher._cache = _KernelCache(function, _FOLDER)
