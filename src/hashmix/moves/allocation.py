@@ -300,7 +300,8 @@ def _log_of_sizes(allocation, of_a, of_b):
     return math.lgamma(of_a) + math.lgamma(of_b) - math.lgamma(of_a + of_b)
 
 
-@implements(allocate, Allocation, argument=1)
+# Inlined: a call with all its arrays takes longer than some rows do, and what is inlined need not be optimised on its own.
+@implements(allocate, Allocation, argument=1, inline=True)
 def _allocate(rng, allocation, arrays, target, sides, forced):
     if allocation.kind == SEQUENTIAL:
         shuffle(rng, arrays.scratch.rows, sides.m)

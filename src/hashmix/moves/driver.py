@@ -139,7 +139,7 @@ def cut(slot, n_rows, note):
 def sides_of(arrays, change, m):
     """The sides of a proposed split with m rows besides the anchors. The slots are free ones: a proposal may overwrite them."""
     partition = arrays.partition
-    return Sides(change.u, change.v, np.int64(spare(partition, 1)), np.int64(spare(partition, 0)), np.int64(m))
+    return Sides(change.u, change.v, spare(partition, 1), spare(partition, 0), np.int64(m))
 
 
 # ---- the verbs of a proposal -----------------------------------------------------------------------------------------------
@@ -289,9 +289,10 @@ def merge_gain(law, arrays, target, change, unions, tally):
 
 
 # ---- commits ---------------------------------------------------------------------------------------------------------------
+# Helpers: they are the same for all laws and rarely called. Rows and slots are int64, so that one version of `move_row` serves.
 
 
-@inlined
+@helper
 def _commit_split(arrays, target, change):
     """Carry out a split: side a keeps the cluster's slot, side b gets the next free one."""
     partition, scratch, whole = arrays.partition, arrays.scratch, change.first
@@ -303,10 +304,10 @@ def _commit_split(arrays, target, change):
         move_row(partition, change.v, b)
     for j in range(m):
         if scratch.sides[j] == 1:
-            move_row(partition, scratch.rows[j], b)
+            move_row(partition, np.int64(scratch.rows[j]), b)
 
 
-@inlined
+@helper
 def _commit_cut(arrays, target, change):
     """Carry out a cut: the listed rows get the next free slot."""
     partition = arrays.partition
@@ -314,10 +315,10 @@ def _commit_cut(arrays, target, change):
     separate(target.model, arrays.slots, change.first, part, rest)
     open_cluster(partition)
     for j in range(change.n_rows):
-        move_row(partition, arrays.scratch.rows[j], part)
+        move_row(partition, np.int64(arrays.scratch.rows[j]), part)
 
 
-@inlined
+@helper
 def _commit_merge(arrays, target, change):
     """Carry out a merge: the larger cluster's slot takes the union."""
     partition = arrays.partition
@@ -328,7 +329,7 @@ def _commit_merge(arrays, target, change):
     unite(target.model, arrays.slots, first, second, union)
     while partition.sizes[second] > 0:
         last = partition.pool[partition.starts[second] + partition.sizes[second] - 1]
-        move_row(partition, last, first)
+        move_row(partition, np.int64(last), first)
     close_cluster(partition, second)
 
 

@@ -146,8 +146,11 @@ def n_spare(partition):
 
 @inlined
 def spare(partition, k):
-    """The k-th free slot from the top of the stack, for a proposal to use; ``spare(0)`` is the next to be opened."""
-    return partition.free[partition.counters[N_FREE] - 1 - k]
+    """The k-th free slot from the top of the stack, for a proposal to use; ``spare(0)`` is the next to be opened.
+
+    An int64 like other numbers of slots, so that what takes one is compiled once.
+    """
+    return np.int64(partition.free[partition.counters[N_FREE] - 1 - k])
 
 
 @inlined

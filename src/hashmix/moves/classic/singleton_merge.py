@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from hashmix.components.contract import add, clear, load
 from hashmix.core.compiling import helper, implements
 from hashmix.core.rng import bernoulli, categorical, integer
@@ -49,7 +51,10 @@ def _uniform_singleton(rng, partition, n_singletons):
 
 @helper
 def _weigh_partners(arrays, target, i, alone, tally):
-    """Weights with which row i chooses a cluster: all but slot ``alone`` (−1: none); return how many there are."""
+    """Weights with which row i chooses a cluster: all but slot ``alone`` (−1: none); return how many there are.
+
+    ``alone`` must be an int64 in every call, so that this is compiled once.
+    """
     partition, scratch = arrays.partition, arrays.scratch
     here = partition.labels[i]
     row = load(target.model, arrays.slots, target.data, i)
@@ -94,7 +99,7 @@ def _choose(rng, law, arrays, target, tally):
     if n_singletons == 0 or n_clusters(partition) == 1:
         return nothing()
     alone = _uniform_singleton(rng, partition, n_singletons)
-    k = _weigh_partners(arrays, target, partition.pool[partition.starts[alone]], alone, tally)
+    k = _weigh_partners(arrays, target, partition.pool[partition.starts[alone]], np.int64(alone), tally)
     partner = scratch.candidates[categorical(rng, scratch.weights, k, scratch.weights[:k].sum())]
     return merge(alone, partner, -1, -1, n_singletons)
 
@@ -122,7 +127,7 @@ def _divide(rng, law, arrays, target, change, tally):
 def _complete(rng, law, arrays, target, change, tally):
     if change.kind != CUT:
         return 0.0
-    k = _weigh_partners(arrays, target, arrays.scratch.rows[0], -1, tally)
+    k = _weigh_partners(arrays, target, arrays.scratch.rows[0], np.int64(-1), tally)
     return _log_choice(arrays.scratch, k, change.first)
 
 

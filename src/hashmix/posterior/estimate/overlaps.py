@@ -116,8 +116,11 @@ def _may_overflow(t, i):
 
 @helper
 def _move(t, i, cluster):
-    """Put group i into a cluster, or nowhere, wherever it is now."""
-    before, weight = t.labels[i], np.int64(t.weights[i])
+    """Put group i into a cluster, or nowhere, wherever it is now.
+
+    Clusters are int64, so that :func:`_change` is compiled once.
+    """
+    before, weight = np.int64(t.labels[i]), np.int64(t.weights[i])
     for s in range(t.lists.shape[1]):
         if before != NOWHERE:
             _change(t.heads, t.entries, t.counters, t.lists[i, s], before, -weight)
@@ -233,7 +236,7 @@ def allocate(t, order, values, gains, seen, least_gain, begin, most_work):
             return changed, position
         if best == NOWHERE:
             best = _new_cluster(t)
-        _move(t, i, best)
+        _move(t, i, np.int64(best))
         changed += 1
     return changed, len(order)
 
@@ -270,7 +273,7 @@ def put(t, groups, clusters, begin):
         i = groups[position]
         if _may_overflow(t, i):
             return position
-        _move(t, i, clusters[position])
+        _move(t, i, np.int64(clusters[position]))
     return len(groups)
 
 
