@@ -66,3 +66,10 @@ def test_other_arrays(tmp_path):
     scipy.sparse.save_npz(tmp_path / "e.npz", COUNTS.tocsc())
     with pytest.raises(ValueError, match=r"e.npz must hold a sparse matrix in CSR format"):
         read_file(tmp_path / "e.npz")
+
+
+def test_a_file_that_python_2_wrote(tmp_path):
+    np.save(tmp_path / "a.npy", X)
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content.replace(b"(3, 2), }   ", b"(3L, 2L), } "))
+    np.testing.assert_array_equal(read_file(tmp_path / "a.npy")[0], X)

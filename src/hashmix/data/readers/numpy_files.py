@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def read_numpy(path: Path, columns: list[str] | None, progress: bool) -> tuple[A
 def _load(path: Path) -> dict[str, np.ndarray]:
     """Load the arrays that may be the matrix or parts of it; the array of an .npy file is named X."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files that Python 2 wrote
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return {"X": loaded}
