@@ -40,6 +40,8 @@ BENCHMARKS = [
     Benchmark("posterior.py"),
     Benchmark("memory.py"),
     Benchmark("start_up.py"),
+    Benchmark("sbc.py --jobs {cores}"),
+    Benchmark("soak.py"),
     Benchmark("resolutions.py --data {data}"),
     Benchmark("texts.py --cap 60 --data {data}"),
 ]

@@ -168,6 +168,12 @@ READ = {
         [1e300, 12345678901234567890.0],
         {},
     ),
+    "beyond-integers": (
+        "u,v\n9223372036854775808.64,\n0.5,1.5\n2.5,3.5\n",
+        {"u": "numeric", "v": "numeric"},
+        [9223372036854775808.64, NAN],
+        {},
+    ),
     "postal-codes": (
         "zip,u\n" + lines(*(f"0{i % 3}234,{x}" for i, x in enumerate(MANY))),
         {"zip": "categorical", "u": "numeric"},

@@ -193,6 +193,25 @@ def test_damaged_checkpoint_and_settings(folder):
         hm.Posterior.load(folder)
 
 
+def test_changed_settings_are_noticed(folder):
+    path = folder / "run.json"
+    about = path.read_text(encoding="utf-8")
+    path.write_text(about.replace('"n_warmup": 25', '"n_warmup": 26'), encoding="utf-8")
+    with pytest.raises(ValueError, match="run.json of .* cannot be read .it is not what was written: checksum"):
+        hm.Posterior.load(folder)
+    with pytest.raises(ValueError, match="checksum"):
+        hm.sample(rows(), n_draws=40, run_dir=folder, **SETTINGS | {"n_warmup": 26})
+
+
+def test_folders_from_before_there_was_a_checksum(whole, folder):
+    path = folder / "run.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    del about["sha256"]
+    path.write_text(json.dumps(about | {"format": "hashmix-run-1"}), encoding="utf-8")
+    assert hm.Posterior.load(folder).n_draws == 30
+    assert_same(whole, hm.sample(rows(), n_draws=70, run_dir=folder, **SETTINGS))
+
+
 def test_folders_that_are_none(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match="run_dir must be a folder"):

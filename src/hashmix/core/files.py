@@ -1,13 +1,22 @@
-"""Atomic file writes."""
+"""Atomic file writes, and what reading a damaged file may raise."""
 
 from __future__ import annotations
 
 import os
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["write_atomically"]
+__all__ = ["NUMPY_ERRORS", "write_atomically"]
+
+#: What ``numpy.load`` raises on an .npy or .npz file that is damaged: by itself, in parsing a header, and in reading archives.
+NUMPY_ERRORS = (
+    *(ValueError, TypeError, KeyError, IndexError, OverflowError, SyntaxError, MemoryError, tokenize.TokenError),
+    *(OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error),
+)
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes | Callable[[BinaryIO], Any]) -> None:

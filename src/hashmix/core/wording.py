@@ -1,8 +1,8 @@
-"""Numbers with their nouns."""
+"""Parts of sentences: numbers with their nouns, and what other libraries say."""
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+__all__ = ["briefly", "counted"]
 
 
 def counted(number: int, noun: str) -> str:
@@ -15,3 +15,16 @@ def counted(number: int, noun: str) -> str:
     ('1 cluster', '1,200 clusters')
     """
     return f"{number:,} {noun}" + "s" * (number != 1)
+
+
+def briefly(error: Exception) -> str:
+    """What another library's error says, on one line of a sentence's length: some quote the file they could not read.
+
+    Examples
+    --------
+    >>> from hashmix.core.wording import briefly
+    >>> briefly(ValueError("Cannot parse\\n" + 500 * "x"))[:20]
+    'Cannot parse xxxxxxx'
+    """
+    said = " ".join(str(error).split())
+    return said if len(said) <= 160 else f"{said[:160]}…"

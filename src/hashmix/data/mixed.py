@@ -69,7 +69,8 @@ class MixedRows(DenseRows):
 
     def _levels(self) -> np.ndarray:
         """How many categories every column has, or would have if it held positions of categories."""
-        seen = np.maximum(self.summary.most, 0.0).astype(np.int64) + 1
+        # Numbers beyond 2⁵³ are no positions, and may be too large for an integer.
+        seen = np.clip(self.summary.most, 0.0, 2.0**53).astype(np.int64) + 1
         return np.array([len(c.categories) or most for c, most in zip(self.columns, seen.tolist(), strict=True)])
 
     @property

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from hashmix.core.files import NUMPY_ERRORS
+from hashmix.core.wording import briefly
 from hashmix.posterior.saving import named_arrays
 from hashmix.posterior.stored import Chunk, StoredLabels, check_chunk
 
 if TYPE_CHECKING:
     from hashmix.posterior.record import Record
 
-__all__ = ["FORMAT", "fill_record", "load_run", "read_about", "read_checkpoint"]
+__all__ = ["FORMAT", "fill_record", "load_run", "read_about", "read_checkpoint", "sealed"]
 
 #: The format that ``run.json`` and checkpoints name.
-FORMAT = "hashmix-run-1"
+FORMAT = "hashmix-run-2"
+#: Before it, ``run.json`` had no checksum.
+_UNSEALED = "hashmix-run-1"
 
 AnyRecord = TypeVar("AnyRecord", bound="Record")
 
@@ -34,18 +38,37 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     posterior = hm.sample(np.eye(4), n_draws=5, random_state=0, run_dir=f"{folder}/run")
     ...     print(read_about(f"{folder}/run")["format"])
-    hashmix-run-1
+    hashmix-run-2
     """
     path = Path(path)
     try:
         about = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        if about["format"] == _UNSEALED:
+            return about
         if about["format"] != FORMAT:
             raise KeyError(about["format"])
+        found = about.pop("sha256")
+        if found != sealed(about)["sha256"]:
+            raise ValueError("it is not what was written: checksum")
         return about
     except FileNotFoundError:
         raise ValueError(f"{str(path)!r} is not a run folder: it has no run.json.") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"The run is damaged: run.json of {path} cannot be read ({error}).") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"The run is damaged: run.json of {path} cannot be read ({briefly(error)}).") from None
+
+
+def sealed(about: dict[str, Any]) -> dict[str, Any]:
+    """The content of a ``run.json`` with its SHA-256 added, so that a changed setting is noticed.
+
+    Examples
+    --------
+    >>> from hashmix.posterior.run_folder import sealed
+    >>> sealed({"format": "hashmix-run-2"})["sha256"][:8] != sealed({"format": "hashmix-run-3"})["sha256"][:8]
+    True
+    """
+    # What reading makes of it: pairs, for one, become lists.
+    content = json.dumps(json.loads(json.dumps(about)), sort_keys=True)
+    return about | {"sha256": hashlib.sha256(content.encode()).hexdigest()}
 
 
 def read_checkpoint(folder: Path) -> dict[str, Any]:
@@ -68,11 +91,12 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
     5
     """
     try:
-        with np.load(folder / "checkpoint.npz", allow_pickle=False) as file:
+        # Opened here, because NumPy leaves a file that it cannot read open.
+        with (folder / "checkpoint.npz").open("rb") as handle, np.load(handle, allow_pickle=False) as file:
             kept: dict[str, Any] = {name: file[name] for name in file.files if name != "about"}
             known = json.loads(str(file["about"]))["chunks"]
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, TypeError) as error:
-        raise ValueError(f"The run is damaged: checkpoint.npz of {folder} cannot be read ({error}).") from None
+    except NUMPY_ERRORS as error:
+        raise ValueError(f"The run is damaged: checkpoint.npz of {folder} cannot be read ({briefly(error)}).") from None
     # Names of files are made here, not read: a folder from someone else cannot point outside itself.
     kept["chunks"] = [
         Chunk(folder / f"labels-{int(c['number']):06d}.npy", int(c["first"]), int(c["n_draws"]), str(c["labels"]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from hashmix.core.files import write_atomically
+from hashmix.core.files import NUMPY_ERRORS, write_atomically
+from hashmix.core.wording import briefly
 
 if TYPE_CHECKING:
     from hashmix.posterior.record import Record
@@ -67,5 +67,7 @@ def read_posterior(record_class: type[AnyRecord], path: str | os.PathLike[str]) 
                 },
                 settings=about["settings"],
             )
-    except (KeyError, ValueError, zipfile.BadZipFile, EOFError, TypeError) as error:
-        raise ValueError(f"{os.fspath(path)!r} is not a file written by Posterior.save ({error}).") from None
+    except NUMPY_ERRORS as error:
+        if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
+            raise
+        raise ValueError(f"{os.fspath(path)!r} is not a file written by Posterior.save ({briefly(error)}).") from None

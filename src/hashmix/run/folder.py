@@ -24,7 +24,7 @@ import numpy as np
 
 from hashmix.core.files import write_atomically
 from hashmix.posterior import Posterior
-from hashmix.posterior.run_folder import FORMAT, fill_record, read_about, read_checkpoint
+from hashmix.posterior.run_folder import FORMAT, fill_record, read_about, read_checkpoint, sealed
 from hashmix.posterior.saving import named_arrays
 from hashmix.posterior.stored import Chunk, StoredLabels, check_chunk, checksum, smallest_integers
 
@@ -81,7 +81,7 @@ class RunFolder:
             self._last = [time.perf_counter()] * record.n_chains
             self._sums: list[list[str]] = [[] for _ in range(record.n_chains)]
             self._next = [0] * record.n_chains
-            about = {"format": FORMAT, "versions": _versions(), "n_draws": record.n_draws} | about
+            about = sealed({"format": FORMAT, "versions": _versions(), "n_draws": record.n_draws} | about)
             text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
             _write(self.path / "run.json", lambda file: file.write(text.encode()))
         except BaseException:

@@ -99,6 +99,8 @@ def test_large_counts_after_small_ones(tmp_path, monkeypatch):
         ("3\n4\n2\n1 1 1\n2 1 -2\n", "Line 5 .* must be docID wordID count"),
         ("3\n4\n2\n1 1 1\n\n2 1 1\n", "Line 5 .* must be docID wordID count"),
         ("", "must begin with"),
+        ("3\n99999999999\n1\n1 1 1\n", "announces 3 rows and 99,999,999,999 columns for 1 number: it is damaged"),
+        ("3\n4\n99999999999\n1 1 1\n", "it is too small for 99,999,999,999 entries"),
     ],
 )
 @pytest.mark.parametrize("block", [7, 1 << 24])

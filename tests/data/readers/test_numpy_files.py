@@ -33,7 +33,14 @@ def test_vocabulary(tmp_path):
     assert read_file(tmp_path / "b.npz")[1] == ["0", "1", "2", "3"]
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.npy", b"not numpy"), ("a.npz", b"PK\x03\x04broken")])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.npy", b"not numpy"),
+        ("a.npz", b"PK\x03\x04broken"),
+        ("open.npy", b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'shape': (12, 3" + 84 * b" " + b"\n"),
+    ],
+)
 def test_malformed_files(name, content, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match="is not a NumPy file of plain arrays"):
@@ -53,6 +60,16 @@ def test_other_arrays(tmp_path):
     np.savez(tmp_path / "d.npz", **PARTS | {"indices": COUNTS.indices + 9})
     with pytest.raises(ValueError, match=r"d.npz does not hold a sparse matrix"):
         read_file(tmp_path / "d.npz")
+    np.savez(tmp_path / "wide.npz", **PARTS | {"shape": (3, 999_999_999)})
+    with pytest.raises(ValueError, match=r"3 rows and 999,999,999 columns for 4 numbers: it is damaged"):
+        read_file(tmp_path / "wide.npz")
     scipy.sparse.save_npz(tmp_path / "e.npz", COUNTS.tocsc())
     with pytest.raises(ValueError, match=r"e.npz must hold a sparse matrix in CSR format"):
         read_file(tmp_path / "e.npz")
+
+
+def test_a_file_that_python_2_wrote(tmp_path):
+    np.save(tmp_path / "a.npy", X)
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content.replace(b"(3, 2), }   ", b"(3L, 2L), } "))
+    np.testing.assert_array_equal(read_file(tmp_path / "a.npy")[0], X)

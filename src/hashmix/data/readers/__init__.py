@@ -15,9 +15,10 @@ from typing import Any
 from hashmix.data.readers.contract import FileFormat, FormatRegistry
 from hashmix.data.readers.delimited import read_delimited
 from hashmix.data.readers.docword import read_docword, read_docword_columns
+from hashmix.data.readers.matrix_market import read_matrix_market
 from hashmix.data.readers.numpy_files import read_numpy
 from hashmix.data.readers.parquet import read_parquet
-from hashmix.data.readers.sparse import read_matrix_market, read_svmlight
+from hashmix.data.readers.sparse import read_svmlight
 
 __all__ = ["READERS", "FileFormat", "formats_help", "read_docword", "read_file"]
 

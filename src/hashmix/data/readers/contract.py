@@ -10,8 +10,13 @@ from typing import Any
 from hashmix.core.declared import Declared
 from hashmix.core.registry import Registry
 from hashmix.core.validation import bad_parameter
+from hashmix.core.wording import counted
 
-__all__ = ["FileFormat", "FormatRegistry", "column_positions", "numbered"]
+__all__ = ["FileFormat", "FormatRegistry", "check_extent", "column_positions", "numbered"]
+
+#: A sparse matrix may have so many rows or columns, and so many more for every entry. Rows and columns without entries take
+#: memory too, and a single damaged number can announce billions of them.
+_EXTENT, _EXTENT_PER_ENTRY = 1_000_000, 1_000
 
 
 class FileFormat(Declared):
@@ -231,3 +236,20 @@ def numbered(n_columns: int) -> list[str]:
     ['0', '1', '2']
     """
     return [str(j) for j in range(n_columns)]
+
+
+def check_extent(file_name: str, n_rows: int, n_columns: int, n_entries: int) -> None:
+    """Raise a ValueError if a sparse matrix has so few entries for its size that a number in its file must be wrong.
+
+    Examples
+    --------
+    >>> from hashmix.data.readers.contract import check_extent
+    >>> check_extent("a.mtx", 10**9, 5, 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: a.mtx announces 1,000,000,000 rows and 5 columns for 2 numbers: it is damaged.
+    """
+    most = min(_EXTENT + _EXTENT_PER_ENTRY * n_entries, 2**31 - 1)
+    if not (0 <= n_rows <= most and 0 <= n_columns <= most):
+        what = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')} for {counted(n_entries, 'number')}"
+        raise ValueError(f"{file_name} announces {what}: it is damaged.")

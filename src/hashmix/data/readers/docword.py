@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from hashmix.core.progress import counting_bar
-from hashmix.data.readers.contract import numbered
+from hashmix.data.readers.contract import check_extent, numbered
 
 __all__ = ["read_docword", "read_docword_columns", "read_vocabulary"]
 
@@ -21,6 +21,8 @@ __all__ = ["read_docword", "read_docword_columns", "read_vocabulary"]
 _BLOCK = 1 << 24
 #: Lines before the first entry.
 _HEADER = 3
+#: An entry takes at least six bytes, and gzip makes a thousandth of them at best.
+_ENTRIES_PER_BYTE = 200
 
 
 def read_docword(
@@ -65,7 +67,7 @@ def read_docword(
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
         with _opened(path) as file, counting_bar(path.name, " entries", progress) as show:
-            entries = _Entries(path.name, [file.readline() for _ in range(_HEADER)])
+            entries = _Entries(path, [file.readline() for _ in range(_HEADER)])
             rest = b""
             while block := file.read(_BLOCK):
                 block = rest + block
@@ -109,13 +111,17 @@ def read_docword_columns(path: Path, columns: list[str] | None, progress: bool) 
 class _Entries:
     """The entries of a bag of words, collected block by block into compressed sparse rows."""
 
-    def __init__(self, file_name: str, header: list[bytes]) -> None:
+    def __init__(self, path: Path, header: list[bytes]) -> None:
+        file_name = path.name
         for number, line in enumerate(header, start=1):
             if not line.strip().isdigit():
                 expected = "the numbers of documents, words and entries, one per line"
                 raise ValueError(f"{file_name} must begin with {expected}. Got {line[:40]!r} in line {number} instead.")
         self.file_name = file_name
         self.n_documents, self.n_words, self.n_entries = map(int, header)
+        check_extent(file_name, self.n_documents, self.n_words, self.n_entries)
+        if self.n_entries > _ENTRIES_PER_BYTE * path.stat().st_size:
+            raise ValueError(f"{file_name} is cut short: it is too small for {self.n_entries:,} entries.")
         self.columns, self.values = np.empty(self.n_entries, np.int32), np.empty(self.n_entries, np.uint8)
         self.row_sizes = np.zeros(self.n_documents + 1, np.int64)  # shifted by one: the cumulative sum gives row starts
         self.found, self.last_document = 0, 1

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from hashmix.data.readers.contract import numbered
+from hashmix.core.files import NUMPY_ERRORS
+from hashmix.core.wording import briefly
+from hashmix.data.readers.contract import check_extent, numbered
 
 __all__ = ["read_numpy"]
 
@@ -62,7 +63,8 @@ def read_numpy(path: Path, columns: list[str] | None, progress: bool) -> tuple[A
 def _load(path: Path) -> dict[str, np.ndarray]:
     """Load the arrays that may be the matrix or parts of it; the array of an .npy file is named X."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files that Python 2 wrote
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return {"X": loaded}
@@ -70,8 +72,8 @@ def _load(path: Path) -> dict[str, np.ndarray]:
             if "indptr" in loaded.files:
                 wanted = [name for name in (*_SPARSE, *_OPTIONAL) if name in loaded.files]
             return {name: loaded[name] for name in wanted}
-    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path.name} is not a NumPy file of plain arrays ({error}).") from None
+    except NUMPY_ERRORS as error:
+        raise ValueError(f"{path.name} is not a NumPy file of plain arrays ({briefly(error)}).") from None
 
 
 def _sparse(arrays: dict[str, np.ndarray], path: Path) -> tuple[csr_matrix, list[str]]:
@@ -80,10 +82,12 @@ def _sparse(arrays: dict[str, np.ndarray], path: Path) -> tuple[csr_matrix, list
     if stored not in (b"csr", b"c\0\0\0s\0\0\0r"):
         raise ValueError(f"{path.name} must hold a sparse matrix in CSR format.")
     try:
+        n_rows, n_columns = map(int, arrays["shape"])
+        check_extent(path.name, n_rows, n_columns, arrays["data"].size)
         matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"{path.name} does not hold a sparse matrix ({error}).") from None
+        raise ValueError(f"{path.name} does not hold a sparse matrix ({briefly(error)}).") from None
     if "vocab" in arrays:
         words = bytes(arrays["vocab"]).decode("utf-8", "replace").split("\n")
         if len(words) == matrix.shape[1]:

@@ -1,19 +1,19 @@
-"""Sparse matrices in svmlight and Matrix Market files."""
+"""Sparse matrices in svmlight files."""
 
 from __future__ import annotations
 
 import zlib
 from pathlib import Path
 
-from scipy.io import mmread
 from scipy.sparse import csr_matrix
 
-from hashmix.data.readers.contract import numbered
+from hashmix.core.wording import briefly
+from hashmix.data.readers.contract import check_extent, numbered
 
-__all__ = ["read_matrix_market", "read_svmlight"]
+__all__ = ["read_svmlight"]
 
-#: What the parsers of SciPy and scikit-learn raise on a file that is damaged or in another format.
-_PARSE_ERRORS = (ValueError, OSError, EOFError, zlib.error, IndexError, TypeError)
+#: What scikit-learn's parser raises on a file that is damaged or in another format.
+_PARSE_ERRORS = (ValueError, OSError, EOFError, zlib.error, IndexError, TypeError, OverflowError, MemoryError)
 
 
 def read_svmlight(path: Path, columns: list[str] | None, progress: bool) -> tuple[csr_matrix, list[str]]:
@@ -44,36 +44,6 @@ def read_svmlight(path: Path, columns: list[str] | None, progress: bool) -> tupl
     try:
         matrix = load_svmlight_file(path)[0]
     except _PARSE_ERRORS as error:
-        raise ValueError(f"{path.name} is not an svmlight file ({error}).") from None
-    return matrix, numbered(matrix.shape[1])
-
-
-def read_matrix_market(path: Path, columns: list[str] | None, progress: bool) -> tuple[csr_matrix, list[str]]:
-    """Read a Matrix Market file.
-
-    Parameters
-    ----------
-    path : Path
-    columns : list of str or None
-        Ignored; the caller selects columns.
-    progress : bool
-        Ignored.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import scipy.io, scipy.sparse
-    >>> from hashmix.data.readers.sparse import read_matrix_market
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.mtx")
-    ...     scipy.io.mmwrite(path, scipy.sparse.eye(2))
-    ...     X, names = read_matrix_market(path, None, False)
-    >>> X.toarray().tolist(), names
-    ([[1.0, 0.0], [0.0, 1.0]], ['0', '1'])
-    """
-    try:
-        matrix = csr_matrix(mmread(path))
-    except _PARSE_ERRORS as error:
-        raise ValueError(f"{path.name} is not a Matrix Market file ({error}).") from None
+        raise ValueError(f"{path.name} is not an svmlight file ({briefly(error)}).") from None
+    check_extent(path.name, matrix.shape[0], matrix.shape[1], matrix.nnz)
     return matrix, numbered(matrix.shape[1])
