@@ -1,8 +1,8 @@
 """Compile kernels ahead: other processes compile what a fit will need while it compiles what it needs first.
 
 Numba compiles in one thread per process. Kernels are compiled once per machine, and whoever needs one that another process
-compiles waits for it (:mod:`hashmix.core.compiling`). Helpers take the moves of a schedule from its end, and the fit from its
-beginning, so that they share the work.
+compiles waits for it (:mod:`hashmix.core.compiling`). Helpers take components and the moves of a schedule from the end, and the
+fit from the beginning, so that they share the work. What the estimate of a fit takes comes last.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def compile_ahead(names: Sequence[str], moves: str, dtype: str, say: bool) -> No
 def main() -> None:
     """Compile one helper's share; its command line says which."""
     names, moves, dtype, helper, n_helpers = json.loads(sys.argv[1])
+    for name in reversed(names):
+        compile_kernels(name, moves, dtype, helper, n_helpers)
     if helper == 0:
         _compile_estimate()
-    for name in names:
-        compile_kernels(name, moves, dtype, helper, n_helpers)
     _mark(names, moves, dtype)
 
 
