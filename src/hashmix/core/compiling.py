@@ -85,7 +85,9 @@ def cache_folder() -> Path | None:
 
 
 _FOLDER = cache_folder()
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Without a word on fastmath, Numba takes that of the caller that a helper is first compiled for. What is rounded, and so which
+# draws a seed gives, would depend on what was compiled before.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _INLINE: dict[str, Any] = {"forceinline": True}
 _HOT: dict[str, Any] = {**_INLINE, "fastmath": {"contract", "reassoc"}}
@@ -109,13 +111,13 @@ def hot_helper(function: Callable) -> Callable:
 
     Infinities and NaN keep their meaning.
     """
-    return numba.njit(**_HOT, **_OPTIONS, **_INTERNAL, **link_only(optimised=True))(function)
+    return numba.njit(**{**_OPTIONS, **_HOT}, **_INTERNAL, **link_only(optimised=True))(function)
 
 
 def finite_helper(function: Callable) -> Callable:
     """A :func:`hot_helper` that meets finite numbers only, so that comparisons can be vectorised too."""
-    flags = {"contract", "reassoc", "nnan", "ninf", "nsz"}
-    return numba.njit(forceinline=True, fastmath=flags, **_OPTIONS, **_INTERNAL, **link_only(optimised=True))(function)
+    finite = {**_OPTIONS, **_INLINE, "fastmath": {"contract", "reassoc", "nnan", "ninf", "nsz"}}
+    return numba.njit(**finite, **_INTERNAL, **link_only(optimised=True))(function)
 
 
 def implements(verb: Callable, cls: type, *, argument: int = 0, hot: bool = False, inline: bool = False) -> Callable:
