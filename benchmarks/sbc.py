@@ -9,6 +9,9 @@ the chain is uniform, for every scalar that does not depend on how clusters are 
 at random. Two samplers that are wrong on purpose show what the test can see: one never updates the concentration, the other
 multiplies the prior of a partition by 2 for every cluster.
 
+A second test needs no long chains. What was drawn first is also a draw from the posterior given the rows, so a few sweeps from
+there must leave the law of every scalar as it is: over replications, the mean change must be 0.
+
 Prints one table, and writes benchmarks/results/sbc.json and docs/images/sbc.png.
 """
 
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -28,6 +32,8 @@ from scipy.stats import binom, chisquare
 import hashmix as hm
 from hashmix.components.gaussian.learning import Hyperprior, learn
 from hashmix.components.gaussian.metric import LEAST_STRENGTH, MOST_STRENGTH, MetricHyperprior, learn_metric
+from hashmix.core.rng import numpy_generator, stream
+from hashmix.core.threads import one_blas_thread
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.posterior.scalars import entropy_and_largest
@@ -37,6 +43,8 @@ N, D = 30, 2
 DRAWS, THIN, WARMUP = 7, 60, 100
 #: Samplers that are wrong need fewer replications to be found out.
 SHARE_OF_WRONG = 5
+#: Of the second test: replications per replication of the first, and sweeps, in which every move is applied once.
+SHORT, SWEEPS = 5, 6
 RIGHT = ("diagonal", "full")
 #: A p-value that is not left to chance, with two dozen of them.
 SUSPICIOUS = 1e-4
@@ -161,26 +169,36 @@ def of_partitions(labels):
     return {"entropy": entropy, "largest cluster": largest, "rows 0 and 1 together": labels[..., 0] == labels[..., 1]}
 
 
-def ranks(sampler: str, seed: int) -> dict[str, int]:
-    """The ranks of what was drawn from the prior among the draws of a chain: uniform on 0 … DRAWS."""
+def draw_truth(sampler, seed):
+    """A state drawn from the prior, with its rows, and the generator to go on with."""
     rng = np.random.default_rng([seed, 31])
     make_component, make_prior = SAMPLERS[sampler]
     component = make_component()
     model, concentration, labels, X = draw_data(component, rng)
-    truth = State(Target.of(X, component, hm.priors.DirichletProcess()), labels)
-    truth.set_concentration(concentration)
-    truth.restore(labels, concentration, model)
-    hyperparameters = component.hyperparameters(model)
-    drawn = {
-        "clusters": truth.n_clusters,
-        "log joint": truth.log_joint(),
-        "log likelihood": truth.log_likelihood(),
-        "concentration": concentration,
-        **of_partitions(labels),
-        **component.scalars({name: np.asarray(value) for name, value in hyperparameters.items()}),
+    state = State(Target.of(X, component, make_prior()), labels, key=seed)
+    state.restore(labels, concentration, model)
+    return state, X, rng
+
+
+def scalars_of(state: State) -> dict[str, Any]:
+    """What is compared of a state."""
+    hyperparameters = {name: np.asarray(value) for name, value in state.component.hyperparameters(state.model).items()}
+    return {
+        "clusters": state.n_clusters,
+        "log joint": state.log_joint(),
+        "log likelihood": state.log_likelihood(),
+        "concentration": state.concentration,
+        **of_partitions(state.labels()),
+        **state.component.scalars(hyperparameters),
     }
+
+
+def ranks(sampler: str, seed: int) -> dict[str, int]:
+    """The ranks of what was drawn from the prior among the draws of a chain: uniform on 0 … DRAWS."""
+    truth, X, rng = draw_truth(sampler, seed)
+    component = truth.component
     posterior = hm.sample(
-        X, component, make_prior(), n_draws=DRAWS, thin=THIN, n_warmup=WARMUP, init="auto", random_state=seed, n_jobs=1
+        X, component, truth.prior, n_draws=DRAWS, thin=THIN, n_warmup=WARMUP, init="auto", random_state=seed, n_jobs=1
     )
     sampled = {
         "clusters": posterior.n_clusters[0],
@@ -190,7 +208,23 @@ def ranks(sampler: str, seed: int) -> dict[str, int]:
         **of_partitions(np.asarray(posterior.labels)[0]),
         **component.scalars({name: values[0] for name, values in posterior.hyperparameters.items()}),
     }
-    return {name: rank_of(value, sampled[name], rng) for name, value in drawn.items()}
+    return {name: rank_of(value, sampled[name], rng) for name, value in scalars_of(truth).items()}
+
+
+def change(sampler: str, seed: int) -> dict[str, float]:
+    """How much a few sweeps from what was drawn from the prior change every scalar."""
+    state, _, _ = draw_truth(sampler, seed)
+    before = scalars_of(state)
+    moves = [move for move, _ in hm.moves.resolve_moves("auto", "sbc", state.component)]
+    with one_blas_thread():
+        for state.sweep in range(SWEEPS):
+            state.learn(numpy_generator(seed, state.sweep, len(moves) + 1))
+            for m, move in enumerate(moves):
+                move.apply(state, stream(seed, state.sweep, m))
+            generator = numpy_generator(seed, state.sweep, len(moves))
+            drawn = state.prior.update_concentration(state.concentration, N, state.n_clusters, generator)
+            state.set_concentration(drawn)
+    return {name: float(value) - float(before[name]) for name, value in scalars_of(state).items()}
 
 
 def rank_of(value: Any, others: np.ndarray, rng: np.random.Generator) -> int:
@@ -204,14 +238,24 @@ def rank_of(value: Any, others: np.ndarray, rng: np.random.Generator) -> int:
 # ---- all replications ------------------------------------------------------------------------------------------------------
 
 
+def repeated(one: Callable[[str, int], Any], sampler: str, replications: int, jobs: int) -> list[Any]:
+    """All replications of a test, in one process or in several."""
+    if jobs == 1:
+        return [one(sampler, seed) for seed in range(replications)]
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(partial(one, sampler), range(replications), chunksize=8))
+
+
+def mean_changes(sampler: str, replications: int, jobs: int = 1) -> dict[str, float]:
+    """For every scalar, its mean change in a few sweeps, in standard errors."""
+    every = repeated(change, sampler, replications, jobs)
+    changes = {name: np.array([each[name] for each in every]) for name in every[0]}
+    return {name: float(each.mean() / (each.std() + 1e-300) * math.sqrt(replications)) for name, each in changes.items()}
+
+
 def calibrate(sampler: str, replications: int, jobs: int = 1) -> dict[str, dict[str, Any]]:
     """For every scalar, how often each rank occurred, and the p-value of a chi-square test that they are uniform."""
-    if jobs == 1:
-        every = [ranks(sampler, seed) for seed in range(replications)]
-    else:
-        with ProcessPoolExecutor(jobs) as pool:
-            every = list(pool.map(partial(ranks, sampler), range(replications), chunksize=8))
-    results = {}
+    every, results = repeated(ranks, sampler, replications, jobs), {}
     for name in every[0]:
         counts = np.bincount([each[name] for each in every], minlength=DRAWS + 1)
         results[name] = {"counts": counts.tolist(), "p": float(chisquare(counts).pvalue)}
@@ -225,25 +269,26 @@ def draw_picture(results: dict[str, Any]) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    columns = max(len(scalars) for scalars in results.values())
-    figure, axes = plt.subplots(len(results), columns, figsize=(1.35 * columns, 1.55 * len(results)), squeeze=False)
-    for row, (sampler, scalars) in zip(axes, results.items(), strict=True):
-        for axis in row[len(scalars) :]:
+    columns = 6
+    figure = plt.figure(figsize=(9.0, 11.5), layout="constrained")
+    parts = figure.subfigures(len(results), 1, height_ratios=[-(-len(scalars) // columns) for scalars in results.values()])
+    for part, (sampler, scalars) in zip(parts, results.items(), strict=True):
+        part.suptitle(sampler, fontsize=10, weight="bold", x=0.01, ha="left")
+        axes = part.subplots(-(-len(scalars) // columns), columns).ravel()
+        for axis in axes[len(scalars) :]:
             axis.set_visible(False)
-        for axis, (name, found) in zip(row, scalars.items(), strict=False):
-            shares = np.array(found["counts"]) / sum(found["counts"]) * len(found["counts"])
-            low, high = binom.ppf([0.005, 0.995], sum(found["counts"]), 1.0 / len(shares)) / sum(found["counts"]) * len(shares)
+        for axis, (name, found) in zip(axes, scalars.items(), strict=False):
+            n, bins = sum(found["counts"]), len(found["counts"])
+            low, high = binom.ppf([0.005, 0.995], n, 1.0 / bins) / n
             axis.axhspan(low, high, color="0.85", lw=0)
-            axis.bar(np.arange(len(shares)), shares, 0.85, color="C0" if found["p"] > SUSPICIOUS else "C3")
-            axis.set_ylim(0, 2.2)
+            axis.bar(np.arange(bins), np.array(found["counts"]) / n, 0.85, color="C0" if found["p"] > SUSPICIOUS else "C3")
+            axis.set_ylim(0, 1.9 / bins)
             axis.set_xticks([])
             axis.set_yticks([])
-            axis.set_title(f"{name}\np = {found['p']:.2g}", fontsize=7)
+            axis.set_title(f"{name}\np = {found['p']:.2g}", fontsize=8)
             axis.spines[["top", "right", "left"]].set_visible(False)
-        row[0].set_ylabel(sampler.replace(", ", ",\n"), fontsize=7)
-    figure.tight_layout()
     print(f"writing {PICTURE}")
-    figure.savefig(PICTURE, dpi=130)
+    figure.savefig(PICTURE, dpi=110)
 
 
 def main() -> None:
@@ -251,14 +296,15 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     args = parser.parse_args()
-    results = {}
+    results, changes = {}, {}
     for sampler in SAMPLERS:
         replications = args.replications if sampler in RIGHT else args.replications // SHARE_OF_WRONG
         results[sampler] = calibrate(sampler, replications, args.jobs)
+        changes[sampler] = mean_changes(sampler, SHORT * replications, args.jobs)
         for name, found in results[sampler].items():
-            print(f"{sampler:42s} {name:22s} p = {found['p']:.3g}", flush=True)
+            print(f"{sampler:42s} {name:22s} p = {found['p']:.3g}  z = {changes[sampler][name]:.2f}", flush=True)
     settings = {"rows": N, "columns": D, "replications": args.replications, "draws": DRAWS, "thin": THIN, "warm-up": WARMUP}
-    write_results("sbc", settings | {"samplers": results})
+    write_results("sbc", settings | {"samplers": results, "mean changes": changes})
     draw_picture(results)
 
 

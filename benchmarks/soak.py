@@ -3,7 +3,8 @@
     python benchmarks/soak.py                          # an hour, and ten thousand fits
     python benchmarks/soak.py --minutes 5 --fits 1000
 
-The chain writes its draws to a run folder, as long runs do, so that only what it should not keep can grow. Fits are small and
+The chain writes its draws to a run folder, as long runs do, and there are few draws: their scalars and hyperparameters stay in
+memory, which is meant to be. So only what should not be kept can grow. Fits are small and
 of all kinds of data in turn, each followed by predictions and a point estimate. Both begin with a tenth that does not count,
 in which kernels are loaded and caches fill. What grows after that is the slope of a line through the resident memory.
 
@@ -67,9 +68,8 @@ def soak_chain(minutes: float) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that time is up
-        # Far more draws than there is time for.
         hm.sample(
-            X, "gaussian-full", n_draws=20_000, thin=50, n_warmup=100, init="auto", random_state=0,
+            X, "gaussian-full", n_draws=100_000, thin=2_000, n_warmup=100, init="auto", random_state=0,
             max_seconds=60.0 * minutes, run_dir=Path(folder) / "run", callback=watch,
         )  # fmt: skip
     slope, mean = growth(np.array(times), np.array(memory))

@@ -19,7 +19,7 @@ from typing import Any
 from report import FOLDER, hash_of_sources
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "how_many_clusters.md"]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("results", "how_many_clusters", "exactness"))]
 _MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
 
 
@@ -165,6 +165,29 @@ def starting_scale(results: dict[str, Any]) -> Lines:
             yield [name, str(found["true K"]), *map(str, found["learned"]), *map(str, found["fixed"])]
 
 
+def calibration(results: dict[str, Any]) -> Lines:
+    yield ["sampler", "replications", "scalars", "smallest p", "times their number", "largest mean change, standard errors"]
+    for sampler, scalars in results["samplers"].items():
+        least = min(found["p"] for found in scalars.values())
+        replications = sum(next(iter(scalars.values()))["counts"])
+        name = sampler if ", " in sampler else f"{sampler} covariances"
+        corrected, change = min(1.0, least * len(scalars)), max(map(abs, results["mean changes"][sampler].values()))
+        yield [name, f"{replications:,}", str(len(scalars)), _p_value(least), _p_value(corrected), f"{change:.1f}"]
+
+
+def soak(results: dict[str, Any]) -> Lines:
+    chain, fits = results["one chain"], results["many fits"]
+    yield ["soak", "resident memory, MB", "growth"]
+    chain_name = f"one chain, {chain['minutes']:.0f} minutes, {chain['sweeps']:,} sweeps"
+    yield [chain_name, f"{chain['resident memory, MB']:.0f}", f"{chain['growth, % per hour']:.2f} % per hour"]
+    per_fit = f"{fits['growth per fit, bytes'] / 1e3:.1f} kB per fit"
+    yield [f"{fits['fits']:,} fits in one process", f"{fits['resident memory, MB']:.0f}", per_fit]
+
+
+def _p_value(p: float) -> str:
+    return f"{p:.2f}" if p >= 0.01 else f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
+
+
 def _range(seconds: Iterable[float | None]) -> str:
     known = sorted(value for value in seconds if value is not None)
     if not known:
@@ -185,6 +208,8 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "each_set": (["resolutions_tuned"], each_set),
     "texts": (["texts"], texts),
     "starting_scale": (["starting_scale"], starting_scale),
+    "calibration": (["sbc"], calibration),
+    "soak": (["soak"], soak),
 }
 
 

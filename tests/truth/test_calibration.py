@@ -36,7 +36,18 @@ def test_ranks_are_uniform(sbc, sampler):
     ids=["concentration", "prior"],
 )
 def test_wrong_samplers_are_found_out(sbc, sampler):
-    assert worst(sbc.calibrate(sampler, 200)) < 1e-4
+    assert worst(sbc.calibrate(sampler, 100)) < 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["diagonal", "full"])
+def test_a_few_sweeps_change_no_mean(sbc, sampler):
+    assert max(map(abs, sbc.mean_changes(sampler, 3000).values())) < 4.0
+
+
+@pytest.mark.slow
+def test_a_few_sweeps_with_another_prior_change_means(sbc):
+    assert max(map(abs, sbc.mean_changes("diagonal, prior off by log 2 per cluster", 1000).values())) > 6.0
 
 
 def test_ranks_of_ties_are_uniform(sbc):
