@@ -291,6 +291,16 @@ def test_what_rarely_varies_is_not_judged():
     assert "R̂ of the number of clusters" in disagreement(posterior)
 
 
+def test_one_cluster_in_a_thousand_is_no_disagreement():
+    draws = np.tile(np.arange(40) % 4, (400, 1)).astype(np.int32)
+    for k, agree in ((1000, True), (50, False)):
+        posterior = as_posterior(draws, n_chains=2)
+        posterior.n_clusters[0], posterior.n_clusters[1] = k, k + 1
+        posterior.n_clusters[:, ::9] += 1
+        assert posterior.rhat()["n_clusters"] > 1.5
+        assert ("The chains agree" in posterior.verdict()) == agree
+
+
 def test_hyperparameters_are_named_by_their_columns(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"width": rng.normal(size=40), "same": 1.0, "height": rng.normal(size=40)})

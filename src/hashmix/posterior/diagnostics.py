@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "LEAST_ESS", "ess", "ess_tail", "rarely_varies", "rhat", "rhat_limit"]
+__all__ = ["DRAWS_TO_JUDGE", "ESS_LIMIT", "LEAST_ESS", "ess", "ess_tail", "nearly_equal", "rarely_varies", "rhat", "rhat_limit"]
 
 #: Intervals are rough if the effective sample size of a quantity is below the first; below the second, so are means.
 ESS_LIMIT, LEAST_ESS = 50, 20
@@ -16,6 +16,8 @@ DRAWS_TO_JUDGE = 20
 _FALSE_ALARMS = 0.05
 #: A quantity that has one value in so many of the draws of every chain is as good as constant.
 _MOSTLY = 0.95
+#: Means of chains that differ by this share of them are as good as equal.
+_NEARLY = 0.002
 
 
 def rhat_limit(n_chains: int, n_draws: int, n_quantities: int) -> float:
@@ -56,6 +58,20 @@ def rarely_varies(chains: np.ndarray) -> bool:
     chains = np.asarray(chains)
     middle = np.median(chains[0])
     return bool(((chains == middle).mean(axis=1) >= _MOSTLY).all())
+
+
+def nearly_equal(chains: np.ndarray) -> bool:
+    """Whether the means of all halves of chains are within 0.2 % of each other: 1000 clusters and 1001 are no disagreement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.posterior.diagnostics import nearly_equal
+    >>> nearly_equal(np.array([[1000] * 40, [1001] * 40])), nearly_equal(np.array([[5] * 40, [5, 6] * 20]))
+    (True, False)
+    """
+    means = _split(np.asarray(chains, dtype=np.float64)).mean(axis=1)
+    return bool(np.ptp(means) <= _NEARLY * abs(means.mean()))
 
 
 def _split(chains: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, LEAST_ESS, rarely_varies, rhat_limit
+from hashmix.posterior.diagnostics import DRAWS_TO_JUDGE, ESS_LIMIT, LEAST_ESS, nearly_equal, rarely_varies, rhat_limit
 from hashmix.report.numbers import shown_rhat
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ __all__ = ["disagreement", "grade", "verdict"]
 _AGREE = "The chains agree"
 
 
+#: Quantities of which a small share is a small difference to anybody.
+_OF_SIZES = ("n_clusters", "entropy", "largest_cluster")
 #: Quantities of :meth:`Posterior.scalars` in words; hyperparameters of the component are called by their names.
 _IN_WORDS = {
     "n_clusters": "the number of clusters",
@@ -39,9 +41,11 @@ def _in_words(name: str) -> str:
 
 
 def _judged(posterior: Posterior, values: dict[str, float]) -> dict[str, float]:
-    """The diagnostics of the quantities that convergence is judged by: those that vary."""
+    """The diagnostics of the quantities that convergence is judged by: those that vary, and do not agree as they are."""
     scalars = posterior.scalars()
-    return {name: value for name, value in values.items() if not np.isnan(value) and not rarely_varies(scalars[name])}
+    equal = {name for name in _OF_SIZES if nearly_equal(scalars[name])}
+    known = {name: value for name, value in values.items() if not np.isnan(value) and name not in equal}
+    return {name: value for name, value in known.items() if not rarely_varies(scalars[name])}
 
 
 def _worst_rhat(posterior: Posterior) -> tuple[str, float, float]:
