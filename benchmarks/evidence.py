@@ -34,6 +34,8 @@ BENCHMARKS = [
     Benchmark("parallel.py level", quick=True),
     Benchmark("parallel.py fits sweeps rate"),
     Benchmark("parallel.py threads documents large --threads {cores}"),
+    Benchmark("verdicts.py"),
+    Benchmark("mixed.py"),
     Benchmark("peers.py --part synthetic"),
     Benchmark("documents.py --sweeps 25"),
     Benchmark("documents.py --clusters"),
@@ -43,6 +45,7 @@ BENCHMARKS = [
     Benchmark("sbc.py --jobs {cores}"),
     Benchmark("soak.py"),
     Benchmark("resolutions.py --data {data}"),
+    Benchmark("resolutions.py --data {data} --half kept"),
     Benchmark("texts.py --cap 60 --data {data}"),
 ]
 

@@ -157,6 +157,26 @@ def texts(results: dict[str, Any]) -> Lines:
         yield [name, f"{found['n']:,}", str(found["true K"]), str(found["hashmix"]["K"]), *cells]
 
 
+def mixed(results: dict[str, Any]) -> Lines:
+    yield ["what", "seconds", "NMI with the true clusters", "clusters"]
+    for found in [*results["mixed"]["rows"], *results["blanks"]["rows"]]:
+        if found["NMI"] is None:
+            yield [found["what"], found["why"], "–", "–"]
+        else:
+            seconds = "–" if found["seconds"] is None else f"{found['seconds']:.1f}"
+            yield [found["what"], seconds, f"{found['NMI']:.3f}", str(found["K"])]
+
+
+def verdicts(results: dict[str, Any]) -> Lines:
+    yield ["fits", "how many", "verdict"]
+    for found in results["easy"]:
+        clean = f"{found['clean']} say that chains agree"
+        yield [f"five blobs in {found['D']} columns, defaults", str(found["fits"]), clean]
+    for found in results["apart"]:
+        warned = f"{found['warned']} warn that chains disagree"
+        yield [f"chains that are still apart, {found['draws']} draws", str(found["fits"]), warned]
+
+
 def starting_scale(results: dict[str, Any]) -> Lines:
     factors = [f"× {factor:g}" for factor in results["factors"]]
     yield ["set", "classes", *(f"{kind}: {factor}" for kind in ("learned", "fixed") for factor in factors)]
@@ -206,6 +226,10 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "breast_cancer": (["breast_cancer"], breast_cancer),
     "resolutions": (["resolutions_tuned"], resolutions),
     "each_set": (["resolutions_tuned"], each_set),
+    "kept_aside": (["resolutions_kept"], resolutions),
+    "each_kept": (["resolutions_kept"], each_set),
+    "mixed": (["mixed"], mixed),
+    "verdicts": (["verdicts"], verdicts),
     "texts": (["texts"], texts),
     "starting_scale": (["starting_scale"], starting_scale),
     "calibration": (["sbc"], calibration),
