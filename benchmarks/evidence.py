@@ -36,6 +36,8 @@ BENCHMARKS = [
     Benchmark("parallel.py threads documents large --threads {cores}"),
     Benchmark("verdicts.py"),
     Benchmark("mixed.py"),
+    Benchmark("paper.py main hard"),
+    Benchmark("paper.py large texts --data {data}"),
     Benchmark("peers.py --part synthetic"),
     Benchmark("documents.py --sweeps 25"),
     Benchmark("documents.py --clusters"),

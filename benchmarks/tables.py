@@ -18,8 +18,11 @@ from typing import Any
 
 from report import FOLDER, hash_of_sources
 
+from hashmix.paper.comparison import PAPER
+from hashmix.paper.methods import METHODS
+
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("results", "how_many_clusters", "exactness"))]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("results", "how_many_clusters", "exactness", "paper"))]
 _MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
 
 
@@ -204,6 +207,69 @@ def soak(results: dict[str, Any]) -> Lines:
     yield [f"{fits['fits']:,} fits in one process", f"{fits['resident memory, MB']:.0f}", per_fit]
 
 
+def paper_speed(*parts: dict[str, Any]) -> Lines:
+    """How much sooner each sampler is at the level at which the better baseline ends."""
+    methods = [name for name in _titles(*parts) if name not in ("rgsm", "sdds")]
+    yield ["", "the better baseline, there after", *(_titles(*parts)[name] for name in methods)]
+    for part in parts:
+        for data, (method, _, seconds) in part["settings"]["levels"].items():
+            found = {line["method"]: line for line in part["lines"] if line["data"] == data}
+            yield [data, f"{METHODS[method].title}, {seconds:.3g} s", *(_speed_up(found.get(name)) for name in methods)]
+
+
+def _speed_up(line: dict[str, Any] | None) -> str:
+    if line is None:
+        return "–"
+    if line["speedup"] is None:
+        return "never" if line["proposals"] else "no proposal finished"
+    spread = line["speedup_range"]
+    return f"{line['speedup']:.2g} ×" + (f" ({spread[0]:.2g} – {spread[1]:.2g})" if spread else "")
+
+
+def paper_quality(*parts: dict[str, Any]) -> Lines:
+    """NMI and accuracy of the last state, and the paper's."""
+    columns = [(part, name) for part in parts for name, each in part["settings"]["about"].items() if each["nmi"] is not None]
+    yield ["", *(name for _, name in columns)]
+    for method, title in _titles(*parts).items():
+        yield [title, *(_quality(part, data, method) for part, data in columns)]
+    oracles = [part["settings"]["about"][data] for part, data in columns]
+    yield ["labels by the true densities", *(f"{each['nmi']:.2f} / {each['accuracy']:.2f}" for each in oracles)]
+
+
+def _quality(part: dict[str, Any], data: str, method: str) -> str:
+    line = next((line for line in part["lines"] if (line["data"], line["method"]) == (data, method)), None)
+    if line is None or not line["proposals"]:
+        return "no proposal finished"
+    theirs = PAPER.get(METHODS[method].in_paper or "", {})
+    printed = " ({:.2f} / {:.2f})".format(*theirs[data]) if data in theirs else ""
+    return f"{line['nmi']:.2f} / {line['accuracy']:.2f}{printed}"
+
+
+def paper_hard(results: dict[str, Any]) -> Lines:
+    """NMI where clusters overlap, and the largest that the data allow."""
+    by_separation = {name: part for name, part in results.items() if name != "measured"}
+    titles = _titles(*by_separation.values())
+    yield ["", "labels by the true densities", *titles.values()]
+    for separation, part in by_separation.items():
+        for data, oracle in part["settings"]["about"].items():
+            found = {line["method"]: line["nmi"] for line in part["lines"] if line["data"] == data}
+            cells = ["–" if found.get(name) is None else f"{found[name]:.2f}" for name in titles]
+            yield [f"{data}, separation {separation}", f"{oracle['nmi']:.2f}", *cells]
+
+
+def paper_texts(results: dict[str, Any]) -> Lines:
+    yield ["", "clusters", "log joint", "NMI with the subject headings", "times faster than the better baseline"]
+    for line in results["lines"]:
+        nmi = "–" if line["nmi"] is None else f"{line['nmi']:.2f}"
+        title = METHODS[line["method"]].title
+        yield [title, f"{line['n_clusters']:,.0f}", f"{line['log_joint']:,.0f}", nmi, _speed_up(line)]
+
+
+def _titles(*parts: dict[str, Any]) -> dict[str, str]:
+    run = {line["method"] for part in parts for line in part["lines"]}
+    return {name: method.title for name, method in METHODS.items() if name in run}
+
+
 def _p_value(p: float) -> str:
     return f"{p:.2f}" if p >= 0.01 else f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
 
@@ -234,6 +300,10 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "starting_scale": (["starting_scale"], starting_scale),
     "calibration": (["sbc"], calibration),
     "soak": (["soak"], soak),
+    "paper_speed": (["paper_main", "paper_large"], paper_speed),
+    "paper_quality": (["paper_main", "paper_large"], paper_quality),
+    "paper_hard": (["paper_hard"], paper_hard),
+    "paper_texts": (["paper_texts"], paper_texts),
 }
 
 

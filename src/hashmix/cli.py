@@ -26,6 +26,7 @@ from hashmix.core.progress import can_show, counting_bar
 from hashmix.estimator import SplitMergeMixture, sampled_rows
 from hashmix.estimator_input import some_rows
 from hashmix.moves import SCHEDULES
+from hashmix.paper.command import add_options as add_paper_options
 from hashmix.paper.command import run as run_paper
 from hashmix.paper.downloads import download
 from hashmix.posterior import Posterior
@@ -114,23 +115,7 @@ def _add_report(commands: Any) -> None:
 
 def _add_paper(commands: Any) -> None:
     paper = commands.add_parser("paper", help="rerun the comparison of split-merge samplers that hashmix grew from")
-    paper.add_argument("-o", "--out", default="paper", metavar="FOLDER", help="folder for results (default: paper)")
-    paper.add_argument("--quick", action="store_true", help="S1, S2 and S3 only, for seconds instead of minutes")
-    paper.add_argument("--only", metavar="A,B,…", help="data sets: S1, S2, S3, KDD, PubMed")
-    paper.add_argument(
-        "--methods",
-        metavar="A,B,…",
-        help="samplers: rgsm, sdds, published-lshsm, published-minsm, lshsm, minsm, lss, lss-start",
-    )
-    paper.add_argument("--data", metavar="FOLDER", help="folder of the KDD and PubMed files")
-    paper.add_argument("--kdd", metavar="FILE", help="bio_train.dat, KDDCUP04Bio.txt or an .npz with X")
-    paper.add_argument("--pubmed", metavar="FILE", help="docword.pubmed.txt[.gz] or a sparse .npz")
-    paper.add_argument("--documents", type=int, metavar="N", help="use this many documents only (stand-in: 100,000)")
-    paper.add_argument("--seconds", type=float, help="seconds per chain (default: 5, 15, 30; 300 on KDD and PubMed)")
-    paper.add_argument("--seeds", type=int, default=3, help="chains per sampler (default: 3)")
-    paper.add_argument("--jobs", type=int, default=1, help="chains at a time; they slow each other down (default: 1)")
-    paper.add_argument("--gibbs", action="store_true", help="a Gibbs scan after every sweep of proposals")
-    paper.add_argument("--quiet", action="store_true", help="no progress")
+    add_paper_options(paper)
     paper.set_defaults(run=run_paper)
 
 

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from hashmix.cli import main
 from hashmix.paper import experiment
@@ -83,6 +84,30 @@ def test_chains_are_run_once(toy, tmp_path, monkeypatch):
     assert main(["paper", "--only", "S1", "--seconds", "0.2", "--seeds", "1", "-o", str(toy), "--quiet"]) == 0
 
 
+def test_rows_without_a_label_do_not_count(tmp_path):
+    """Of 60 documents of two subjects, 20 have a label; taken as one more class, the others would halve the NMI."""
+    X = np.repeat([[9, 8, 0, 0], [0, 0, 9, 8]], 30, axis=0)
+    counts = csr_matrix(X)
+    y = np.where(np.arange(60) % 3 == 0, np.arange(60) // 30, -1)
+    arrays = {"data": counts.data, "indices": counts.indices, "indptr": counts.indptr, "shape": np.array(X.shape)}
+    np.savez(tmp_path / "texts.npz", **arrays, format="csr", y=y)
+    options = [
+        "--only",
+        "PubMed",
+        "--pubmed",
+        str(tmp_path / "texts.npz"),
+        "--methods",
+        "lss",
+        "--seconds",
+        "1",
+        "--seeds",
+        "1",
+    ]
+    assert main(["paper", *options, "-o", str(tmp_path / "out"), "--quiet"]) == 0
+    (line,) = json.loads((tmp_path / "out" / "results.json").read_text())["comparison"]
+    assert line["nmi"] == pytest.approx(1.0)
+
+
 def test_a_proposal_that_never_ends(tmp_path, monkeypatch, capsys):
     """LSHSM as printed sums over all pairs of rows: with 10,000 rows a proposal takes seconds."""
     monkeypatch.setattr(experiment, "_GRACE", 0.1)
@@ -100,6 +125,7 @@ def test_a_proposal_that_never_ends(tmp_path, monkeypatch, capsys):
         (["--only", "S1,S9"], "--only must be some of S1, S2, S3, KDD, PubMed. Got 'S9' instead."),
         (["--methods", "magic"], "--methods must be some of rgsm, sdds,"),
         (["--seeds", "0"], "--seeds must be a number above 0. Got 0 instead."),
+        (["--separation", "-1"], "--separation must be a number above 0. Got -1.0 instead."),
         (["--only", "KDD"], "KDD needs a file: one of bio_train.dat,"),
         (["--only", "KDD", "--data", "nowhere"], "--data must be a folder. Got 'nowhere' instead."),
         (["--only", "S1", "--out", "no/where"], "--out must be a folder inside an existing folder."),

@@ -55,12 +55,25 @@ def test_pubmed_files(tmp_path):
     data = load("PubMed", tmp_path)
     assert (data.X != X).nnz == 0
     assert data.about == "docword.pubmed.txt.gz, 20 documents, 30 words"
+    arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape), "format": "csr"}
+    np.savez(tmp_path / "some.npz", **arrays, y=np.where(np.arange(20) < 5, 1, -1))
+    np.savez(tmp_path / "none.npz", **arrays, y=np.full(20, -1))
+    assert (load("PubMed", file=tmp_path / "some.npz").y >= 0).sum() == 5
+    assert load("PubMed", file=tmp_path / "none.npz").y is None
     save_npz(tmp_path / "negative.npz", -X.astype(np.int16))
     with pytest.raises(ValueError, match="negative|counts"):
         load("PubMed", file=tmp_path / "negative.npz")
     np.savez(tmp_path / "dense.npz", X=np.zeros((3, 2)))
     with pytest.raises(ValueError, match="must hold a sparse matrix"):
         load("PubMed", file=tmp_path / "dense.npz")
+
+
+def test_separation_moves_the_means_of_the_synthetic_sets():
+    far, near = load("S2"), load("S2", separation=2.0)
+    assert "separation=9," in far.about
+    assert "separation=2," in near.about
+    assert (far.y == far.oracle).mean() > 0.999
+    assert (near.y == near.oracle).mean() < 0.9
 
 
 @pytest.mark.parametrize("name", ["S1", "PubMed"])

@@ -16,11 +16,45 @@ from hashmix.paper.measures import accuracy, nmi
 from hashmix.paper.methods import METHODS
 from hashmix.paper.report import write_report
 
-__all__ = ["run"]
+__all__ = ["add_options", "run"]
 
 #: Seconds per chain.
 _FULL = {"S1": 5.0, "S2": 15.0, "S3": 30.0, "KDD": 300.0, "PubMed": 300.0}
 _QUICK = {"S1": 1.0, "S2": 3.0, "S3": 6.0, "KDD": 10.0, "PubMed": 10.0}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``hashmix paper``.
+
+    Examples
+    --------
+    >>> import argparse
+    >>> from hashmix.paper.command import add_options
+    >>> parser = argparse.ArgumentParser()
+    >>> add_options(parser)
+    >>> parser.parse_args(["--quick"]).separation
+    9.0
+    """
+    parser.add_argument("-o", "--out", default="paper", metavar="FOLDER", help="folder for results (default: paper)")
+    parser.add_argument("--quick", action="store_true", help="S1, S2 and S3 only, for seconds instead of minutes")
+    parser.add_argument("--only", metavar="A,B,…", help=f"data sets: {', '.join(datasets.NAMES)}")
+    parser.add_argument("--methods", metavar="A,B,…", help=f"samplers: {', '.join(METHODS)}")
+    parser.add_argument(
+        "--separation",
+        type=float,
+        default=datasets.SEPARATION,
+        metavar="S",
+        help=f"distance of two means of S1, S2 and S3; at 3 or 4, clusters overlap (default: {datasets.SEPARATION:g})",
+    )
+    parser.add_argument("--data", metavar="FOLDER", help="folder of the KDD and PubMed files")
+    parser.add_argument("--kdd", metavar="FILE", help="bio_train.dat, KDDCUP04Bio.txt or an .npz with X")
+    parser.add_argument("--pubmed", metavar="FILE", help="docword.pubmed.txt[.gz] or a sparse .npz")
+    parser.add_argument("--documents", type=int, metavar="N", help="use this many documents only (stand-in: 100,000)")
+    parser.add_argument("--seconds", type=float, help="seconds per chain (default: 5, 15, 30; 300 on KDD and PubMed)")
+    parser.add_argument("--seeds", type=int, default=3, help="chains per sampler (default: 3)")
+    parser.add_argument("--jobs", type=int, default=1, help="chains at a time; they slow each other down (default: 1)")
+    parser.add_argument("--gibbs", action="store_true", help="a Gibbs scan after every sweep of proposals")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.only is None and options.quick:
         names = list(datasets.SYNTHETIC)
     methods = _chosen(options.methods, tuple(METHODS), "--methods")
-    for option in ("seeds", "jobs", "documents", "seconds"):
+    for option in ("seeds", "jobs", "documents", "seconds", "separation"):
         value = getattr(options, option)
         if value is not None and value <= 0:
             raise ValueError(f"--{option} must be a number above 0. Got {value} instead.")
@@ -111,7 +145,7 @@ class _Loaded:
         for name in self.names:
             file = {"KDD": options.kdd, "PubMed": options.pubmed}.get(name)
             try:
-                data = datasets.load(name, options.data, file, options.documents)
+                data = datasets.load(name, options.data, file, options.documents, options.separation)
             except datasets.MissingData as error:
                 if options.only is not None or file is not None:
                     raise

@@ -16,13 +16,15 @@ from hashmix.paper.documents import make_documents
 from hashmix.paper.downloads import verify
 from hashmix.paper.mixtures import make_mixture
 
-__all__ = ["NAMES", "SYNTHETIC", "MissingData", "PaperData", "load", "read_data", "write_data"]
+__all__ = ["NAMES", "SEPARATION", "SYNTHETIC", "MissingData", "PaperData", "load", "read_data", "write_data"]
 
 SYNTHETIC = {"S1": 100, "S2": 1_000, "S3": 10_000}
 NAMES = (*SYNTHETIC, "KDD", "PubMed")
 
-#: Columns, components, distance of two means and seed of the synthetic mixtures.
-_D, _K, _SEPARATION, _SEED = 25, 10, 9.0, 0
+#: Columns, components and seed of the synthetic mixtures.
+_D, _K, _SEED = 25, 10, 0
+#: Typical distance of two of their means. The paper does not say how far apart its Gaussians are.
+SEPARATION = 9.0
 #: Numbers of documents and topics of the stand-in for PubMed.
 STAND_IN_DOCUMENTS, _STAND_IN_TOPICS = 100_000, 1000
 #: Files to look for in a folder; the first that exists is read.
@@ -48,7 +50,7 @@ class PaperData(NamedTuple):
     X : ndarray or sparse matrix
         The rows.
     y : ndarray or None
-        Their true clusters, if known.
+        Their true clusters, if known; −1 for rows whose cluster is not.
     oracle : ndarray or None
         The best labels that the rows allow (by the true densities), if known.
     about : str
@@ -63,7 +65,11 @@ class PaperData(NamedTuple):
 
 
 def load(
-    name: str, folder: str | Path | None = None, file: str | Path | None = None, documents: int | None = None
+    name: str,
+    folder: str | Path | None = None,
+    file: str | Path | None = None,
+    documents: int | None = None,
+    separation: float = SEPARATION,
 ) -> PaperData:
     """Load one of the paper's data sets.
 
@@ -80,6 +86,9 @@ def load(
     documents : int, optional
         Number of PubMed documents to keep, from the first on; by default all. Without a file, a stand-in of that many
         documents is drawn; by default 100,000.
+    separation : float, default=9.0
+        Typical distance of two means of S1, S2 and S3, in units of about a standard deviation. At 9, hardly any row is
+        between clusters; at 3 or 4, many are.
 
     Returns
     -------
@@ -93,8 +102,8 @@ def load(
     """
     if name in SYNTHETIC:
         n = SYNTHETIC[name]
-        X, y, oracle = make_mixture(n, _D, _K, separation=_SEPARATION, seed=_SEED, return_oracle=True)
-        how = f"make_mixture({n}, {_D}, {_K}, separation={_SEPARATION:g}, seed={_SEED})"
+        X, y, oracle = make_mixture(n, _D, _K, separation=separation, seed=_SEED, return_oracle=True)
+        how = f"make_mixture({n}, {_D}, {_K}, separation={separation:g}, seed={_SEED})"
         return PaperData(name, X, y, oracle, f"synthetic: {how}")
     path = _find(name, folder) if file is None else Path(file)
     if name == "KDD":
@@ -163,6 +172,8 @@ def _read_pubmed(path: Path, documents: int | None) -> PaperData:
     X = X.tocsr()[:documents]
     as_counts(X, "hashmix paper")  # raises if an entry is not a count
     y = None if y is None else y[: X.shape[0]]
+    if y is not None and not (y >= 0).any():
+        y = None
     return PaperData("PubMed", X, y, None, f"{path.name}, {X.shape[0]:,} documents, {X.shape[1]:,} words")
 
 

@@ -160,7 +160,8 @@ def _run_chains(task: _Task, answers: Connection) -> None:
             labels = posterior.labels[0, -1]
             scores: dict[str, Any] = {"nmi": None, "accuracy": None}
             if data.y is not None:
-                scores = {"nmi": nmi(data.y, labels), "accuracy": accuracy(data.y, labels)}
+                known = data.y >= 0
+                scores = {"nmi": nmi(data.y[known], labels[known]), "accuracy": accuracy(data.y[known], labels[known])}
             # If the time was over before the first sweep was complete, only the draw has counted its proposals.
             for field, name in (("proposed", "proposals"), ("accepted", "accepted")):
                 seen[name] = max(seen[name], sum(int(counts[field].sum()) for counts in posterior.move_stats.values()))
