@@ -32,6 +32,8 @@ def kinds(**columns):
         ("OrderID", RNG.permutation(60), "all different"),
         ("order id", WORDS, "all different"),
         ("anything", np.arange(10, 70), "row numbers"),
+        ("customer", RNG.permutation(60), "all different"),
+        ("customer", 70_000 + 2 * RNG.permutation(60), "all different"),
         ("anything", WORDS, "all different"),
         ("anything", [*WORDS[:58], "word 0", "word 1"], "almost all different"),
         ("anything", [5] * 60, "a single value"),
@@ -50,22 +52,30 @@ def test_set_aside(name, cells, reason):
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
-        ("idea", RNG.permutation(60)),  # whole and unique, but not called an id
-        ("paid", RNG.permutation(60)),
+        ("idea", RNG.permutation(20)),  # too few to tell
+        ("visitors", RNG.permutation(60) * 7),  # by chance, only four pairs would be equal
+        ("visitors", RNG.permutation(60) + np.eye(60)[0] / 2),  # not whole
         ("id", X),  # not whole
         ("id", [1, 2] * 30),
         ("Unnamed: 0", LETTERS),
-        ("anything", np.arange(60) * 2),
+        ("anything", np.arange(60) * 7),
         ("anything", [*WORDS[:50], *WORDS[:10]]),
     ],
 )
 def test_used(name, cells):
-    assert name in [column.name for column in recognise(raw_columns({name: cells, "x": X})).columns]
+    assert name in [column.name for column in recognise(raw_columns({name: cells, "x": X[: len(cells)]})).columns]
 
 
 def test_ids_that_repeat_are_mentioned():
     found = recognise(raw_columns({"id": [1, 2] * 30, "x": X}))
     assert found.notes == ["id looks like an id but has repeated values: it is used (--drop to change)"]
+
+
+def test_numbers_that_may_be_ids_are_mentioned():
+    cells = RNG.permutation(60) * 1000
+    found = recognise(raw_columns({"customer": cells, "x": X}))
+    assert found.notes == ["customer: whole numbers that are all different; it is used (--id customer if it names the rows)"]
+    assert recognise(raw_columns({"customer": cells, "x": X}), numeric=["customer"]).notes == []
 
 
 def test_plain_numbers_stay_numbers():

@@ -94,6 +94,12 @@ READ = {
         [1.5, 2.5],
         {"customer_id": "all different"},
     ),
+    "id-by-another-name": (
+        "kunde,u,v\n" + "".join(f"{9000 + 7 * i % 40},{x},{2 * x}\n" for i, x in enumerate(MANY)),
+        {"u": "numeric", "v": "numeric"},
+        [MANY[0], 2 * MANY[0]],
+        {"kunde": "all different"},
+    ),
     "camel-id": (
         "u,userId\n" + lines(*(f"{row.split(',')[0]},{i * 37 % 101}" for i, row in enumerate(FIVE.split()))),
         {"u": "numeric"},

@@ -19,6 +19,8 @@ __all__ = ["Recognised", "as_numbers", "is_plain", "recognise", "row_names"]
 _MANY_ROWS, _ALL_DIFFERENT = 20, 0.95
 #: Rows from which consecutive whole numbers are row numbers.
 _ROW_NUMBERS = 5
+#: Whole numbers that are all different are ids if chance would have made at least so many pairs of them equal.
+_EXPECTED_PAIRS = 10
 #: The largest mean of a column of counts; beyond it, a Gaussian serves as well.
 _COUNT_MEAN = 20
 #: Distinct numbers above which a column of numbers and some texts is an accident rather than a set of categories.
@@ -70,6 +72,7 @@ def recognise(
     """Decide which columns to use, and as what.
 
     Row numbers, ids, columns of one value and blank columns are set aside, and so are texts that are almost all different.
+    Whole numbers are ids if they are all different although, by chance, many would be equal.
     Texts are categorical, or binary if there are two. If there are categories or blanks, columns of 0 and 1 are binary and
     small whole numbers are counts. Everything else is numeric.
 
@@ -109,6 +112,8 @@ def recognise(
             notes.append(
                 f"{name or 'the unnamed column'} looks like an id but has repeated values: it is used (--drop to change)"
             )
+        elif name not in asked and _may_be_an_id(column):
+            notes.append(f"{name}: whole numbers that are all different; it is used (--id {name} if it names the rows)")
     used = {name: column for name, column in raw.items() if name not in set_aside}
     if not used:
         shown = ", ".join(f"{name or 'unnamed'} ({reason})" for name, reason in list(set_aside.items())[:10])
@@ -191,10 +196,12 @@ def _why_not(name: str, column: np.ndarray) -> _Reason | None:
         return _Reason("a single value") if len(column) > 1 else None
     complete = len(seen) == len(column)
     if column.dtype.kind == "f":
-        whole = bool((seen == np.floor(seen)).all())
+        whole = _are_whole(seen)
         if complete and whole and len(seen) >= _ROW_NUMBERS and (np.diff(seen) == 1).all():
             return _Reason("row numbers", True)
-        if complete and (_UNNAMED.fullmatch(name) or (whole and _names_rows(name))) and len(np.unique(seen)) == len(seen):
+        if not complete or not _are_different(seen):
+            return None
+        if _UNNAMED.fullmatch(name) or (whole and (_names_rows(name) or _pairs_by_chance(seen) >= _EXPECTED_PAIRS)):
             return _Reason("row numbers" if (np.diff(seen) == 1).all() else "all different", True)
         return None
     if column.dtype != object or isinstance(column, CategoryColumn):
@@ -205,6 +212,22 @@ def _why_not(name: str, column: np.ndarray) -> _Reason | None:
     if len(seen) > _MANY_ROWS and n_distinct >= _ALL_DIFFERENT * len(seen) and not _is_mostly_numbers(seen):
         return _Reason("all different", complete) if n_distinct == len(seen) else _Reason("almost all different")
     return None
+
+
+def _pairs_by_chance(numbers: np.ndarray) -> float:
+    """The least number of equal pairs to be expected of whole numbers in this range, if they measure something.
+
+    Any law on R values makes two numbers equal with a probability of at least 1/R.
+    """
+    return len(numbers) * (len(numbers) - 1) / (2.0 * (numbers.max() - numbers.min() + 1.0))
+
+
+def _are_different(seen: np.ndarray) -> bool:
+    return len(np.unique(seen)) == len(seen)
+
+
+def _are_whole(seen: np.ndarray) -> bool:
+    return bool((seen == np.floor(seen)).all())
 
 
 def _names_rows(name: str) -> bool:
@@ -225,6 +248,17 @@ def _seen(column: np.ndarray) -> np.ndarray:
 def _is_complete(column: np.ndarray) -> bool:
     """Whether no cell is blank."""
     return len(_seen(column)) == len(column)
+
+
+def _may_be_an_id(column: np.ndarray) -> bool:
+    """Whether a column has as many whole numbers as rows, too few to tell that they are no measurements."""
+    return (
+        column.dtype.kind == "f"
+        and len(column) > _MANY_ROWS
+        and _is_complete(column)
+        and _are_whole(column)
+        and _are_different(column)
+    )
 
 
 # ---- kinds -----------------------------------------------------------------------------------------------------------------
