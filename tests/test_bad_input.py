@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -54,6 +55,22 @@ def test_nan_is_no_number_to_a_component_that_takes_no_blanks():
 def test_not_a_table(X, sentence):
     with pytest.raises(ValueError, match=sentence):
         run(X)
+
+
+@pytest.mark.parametrize("X", [np.array([["a", "b"], ["c", "d"]]), [[1.0, "x"], [2.0, "y"]]], ids=["array", "list"])
+def test_texts_need_a_frame(X):
+    with pytest.raises(ValueError, match="The 'X' parameter of SplitMergeMixture must be an array of numbers; texts and cat"):
+        fit(X)
+
+
+def test_frames_are_refused_in_one_sentence():
+    twice = pd.DataFrame(GOOD, columns=["a", "a"])
+    with pytest.raises(
+        ValueError, match="must be a frame whose columns have different names. Got \"'a' more than once\" instead"
+    ):
+        fit(twice)
+    with pytest.raises(ValueError, match="must be at least 2 rows. Got '0 rows' instead"):
+        fit(pd.DataFrame({"a": [], "b": []}))
 
 
 def test_one_row():

@@ -65,7 +65,7 @@ def test_levels_and_a_sample(table, capsys, tmp_path):
 
 
 def test_report(table, capsys, tmp_path):
-    assert main(["fit", "blobs.csv", "--draws", "150", "--warmup", "40", "--out", "run"]) == 0
+    assert main(["fit", "blobs.csv", "--warmup", "40", "--out", "run"]) == 0  # with as many draws as it likes
     (tmp_path / "run" / "report.html").unlink()
     assert main(["report", "run"]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

@@ -138,6 +138,10 @@ def test_starts(three_blobs):
     assert first(y * 100 + 7) == [3]
     assert first(["single", "singletons", y], 3) == [1, 60, 3]
     assert first(np.stack([y, y * 0]), 2) == [3, 1]
+    ended = hm.sample(X, "gaussian", fixed, quiet, n_draws=2, init=[y, y * 0], n_chains=2, random_state=1)
+    assert first(ended, 2) == [3, 1]
+    with pytest.raises(ValueError, match=r"must be a Posterior with at least 3 chains. Got '2 chains' instead"):
+        first(ended, 3)
 
 
 @pytest.mark.parametrize(

@@ -177,17 +177,19 @@ def _report(options: argparse.Namespace) -> int:
     folder = Path(options.run_folder)
     posterior = Posterior.load(folder)
     X = names = None
-    title = folder.resolve().name
+    title, about = folder.resolve().name, read_about(folder)
+    posterior.settings["n_draws"] = about["n_draws"]
     if (folder / "fit.json").exists():
         fit = argparse.Namespace(**_kept_settings(folder))
         title = Path(fit.data).name
-        posterior.settings["n_draws"] = fit.draws
+        if fit.draws is not None:  # resumed, perhaps with more
+            posterior.settings["n_draws"] = fit.draws
         if Path(fit.data).is_file():
             X, names = ingest(fit, False)[:2]
             if fit.sample_size is not None:
                 X = some_rows(X, sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report"))
             source = resolve_component(fit.component, X, "hashmix report").source
-            if source.fingerprint() != read_about(folder)["data"]:
+            if source.fingerprint() != about["data"]:
                 raise ValueError(f"{fit.data} is no longer the data of this run.")
         else:
             print(f"hashmix: {fit.data} does not exist: the report is written without the data.", file=sys.stderr)

@@ -73,8 +73,8 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
     max_seconds : float, optional
         Stop sampling after this time and keep the draws so far.
     init : str or array of labels, default="auto"
-        Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", or labels;
-        see :func:`hashmix.sample`.
+        Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", labels, or
+        the ``posterior_`` of an earlier fit of the same rows; see :func:`hashmix.sample`.
     engine : str or Engine, default="threads"
         Where rows are. "threads": in this process, with every move there is. "dask", "cuda" or an object of
         :mod:`hashmix.engines`: rows stay on the workers of a cluster, or on a GPU, and X may be files that are read there (a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +40,18 @@ def some_rows(X: Any, rows: np.ndarray) -> Any:
     [[1], [3]]
     """
     return X.take(rows) if isinstance(X, Rows) else X[rows]
+
+
+def _holds_texts(X: Any) -> bool:
+    """Whether an array or a list of rows has cells that are texts."""
+    if not isinstance(X, (np.ndarray, list, tuple)):
+        return False
+    cells = np.asarray(X, object)
+    return cells.ndim == 2 and any(isinstance(cell, str) for cell in cells.ravel().tolist())
+
+
+def _names_of(frame: Any) -> list[str]:
+    return [str(name) for name in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
 
 
 class InputChecks:
@@ -94,6 +107,9 @@ class InputChecks:
         try:
             X = validate_data(self, X, **how, reset=reset, ensure_min_samples=2 if reset else 1)
         except (TypeError, ValueError):
+            if _holds_texts(X):
+                allowed = "an array of numbers; texts and categories need a frame of pandas, polars or pyarrow"
+                raise bad_parameter(type(self).__name__, "X", allowed, X) from None
             raw = raw_columns(X)
             if raw is None or not (texts := [name for name, column in raw.items() if as_numbers(column) is None]):
                 raise
@@ -103,17 +119,20 @@ class InputChecks:
         return as_mixed(X, type(self).__name__) if family is not None and family.takes_blanks else X
 
     def _from_frame(self, X: Any, raw: Any, reset: bool) -> Any:
+        owner = type(self).__name__
         if isinstance(X, Mapping):
             self._set_names(list(raw), reset)
+        elif repeated := [name for name, count in Counter(_names_of(X)).items() if count > 1]:
+            raise bad_parameter(owner, "X", "a frame whose columns have different names", f"{repeated[0]!r} more than once")
         else:
             validate_data(self, X, skip_check_array=True, reset=reset)
         if reset:
+            if (n := len(next(iter(raw.values()), ()))) < 2:
+                raise bad_parameter(owner, "X", "at least 2 rows", f"{n} row{'' if n == 1 else 's'}")
             found = recognise(raw)
             if found.set_aside:
                 warnings.warn(f"Columns {found.aside()}.", UserWarning, stacklevel=4)
             self._frame = FrameColumns(found.columns, is_plain(raw, found.columns))
-            if len(next(iter(raw.values()))) < 2:
-                raise bad_parameter(type(self).__name__, "X", "at least 2 rows", "1 row")
         elif self._frame is None:
             return self._validated(np.column_stack([np.asarray(column, np.float64) for column in raw.values()]), reset)
         assert self._frame is not None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hashmix.components import COMPONENTS, Component, resolve_component
-from hashmix.core.progress import can_show
+from hashmix.core.progress import can_show, is_watched
 from hashmix.core.rng import chain_keys
 from hashmix.core.threads import one_blas_thread
 from hashmix.core.validation import check_integer
@@ -106,7 +106,7 @@ class Problem:
         if isinstance(component, str) and isinstance(moves, str):
             families = [type(candidate) for candidate in resolved.candidates]
             wanted = [name for name in COMPONENTS.names if COMPONENTS[name] in families]
-            compile_ahead(wanted, moves, rows.arrays[0].dtype.name, settings.progress or sys.stderr.isatty())
+            compile_ahead(wanted, moves, rows.arrays[0].dtype.name, settings.progress or is_watched())
         if len(resolved.candidates) > 1:
             with one_blas_thread():
                 choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)

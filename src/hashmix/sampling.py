@@ -76,9 +76,9 @@ def sample(
         Independent chains.
     random_state : None, int, SeedSequence, Generator or RandomState
         Source of randomness.
-    init : str, array of labels, or a sequence of these with one entry per chain
-        Where chains start: "single" (one cluster), "singletons", "buckets" (hashed neighbourhoods; also "auto"), or labels
-        of shape (n_samples,).
+    init : str, array of labels, a sequence of these with one entry per chain, or Posterior
+        Where chains start: "single" (one cluster), "singletons", "buckets" (hashed neighbourhoods; also "auto"), labels of
+        shape (n_samples,), or the last draws of the chains of a posterior of the same rows.
     max_seconds : float, optional
         Stop after this time (compilation not counted) and return the draws so far.
     n_jobs : int, optional

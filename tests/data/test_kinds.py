@@ -145,6 +145,8 @@ def test_options():
         recognise(raw, numeric=["x"], categorical=["x"])
     with pytest.raises(ValueError, match=r"No column is left to cluster by; .* Set aside: x \(dropped\)"):
         recognise(raw_columns({"x": X}), drop=["x"])
+    with pytest.raises(ValueError, match=r"or cluster its words with --text note. Set aside: note \(all different\)"):
+        recognise(raw_columns({"note": WORDS}))
 
 
 def test_all_texts_among_numbers_are_named_at_once():

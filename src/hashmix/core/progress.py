@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["can_show", "counting_bar", "progress_bar"]
+__all__ = ["can_show", "counting_bar", "is_watched", "progress_bar"]
 
 
 def can_show() -> bool:
@@ -21,6 +21,18 @@ def can_show() -> bool:
     True
     """
     return sys.stderr.isatty() and find_spec("tqdm") is not None
+
+
+def is_watched() -> bool:
+    """Return whether somebody is likely to read stderr now: it is a terminal, or this is a notebook.
+
+    Examples
+    --------
+    >>> from hashmix.core.progress import is_watched
+    >>> is_watched() in (True, False)
+    True
+    """
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 @contextmanager

@@ -117,9 +117,9 @@ def recognise(
     used = {name: column for name, column in raw.items() if name not in set_aside}
     if not used:
         shown = ", ".join(f"{name or 'unnamed'} ({reason})" for name, reason in list(set_aside.items())[:10])
-        raise ValueError(
-            f"No column is left to cluster by; use one with --numeric or --categorical. Set aside: {shown or 'none'}."
-        )
+        text = next((name for name in set_aside if name not in drop and _is_free_text(raw[name])), None)
+        advice = "--numeric or --categorical" if text is None else f"--categorical, or cluster its words with --text {text}"
+        raise ValueError(f"No column is left to cluster by; use one with {advice}. Set aside: {shown or 'none'}.")
     _check_numbers(used, categorical, numeric)
     columns = _with_kinds(used, categorical, numeric)
     dates = [name for name, column in used.items() if column.dtype.kind == "M" and name not in categorical]
@@ -212,6 +212,14 @@ def _why_not(name: str, column: np.ndarray) -> _Reason | None:
     if len(seen) > _MANY_ROWS and n_distinct >= _ALL_DIFFERENT * len(seen) and not _is_mostly_numbers(seen):
         return _Reason("all different", complete) if n_distinct == len(seen) else _Reason("almost all different")
     return None
+
+
+def _is_free_text(column: np.ndarray) -> bool:
+    """Whether cells are texts of several words."""
+    if column.dtype != object:
+        return False
+    seen = _seen(column).tolist()
+    return sum(" " in cell for cell in seen) > len(seen) / 2
 
 
 def _pairs_by_chance(numbers: np.ndarray) -> float:

@@ -14,12 +14,14 @@ from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.rng import numpy_generator, stream
 from hashmix.core.threads import Threads
 from hashmix.core.validation import bad_parameter, check_n_jobs
+from hashmix.core.wording import counted
 from hashmix.hashing import NeighbourLists
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.moves import resolve_moves
 from hashmix.moves.parallel.gibbs import assign_rows
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
+from hashmix.posterior import Posterior
 from hashmix.run.chain import Chain
 from hashmix.run.settings import RunSettings
 
@@ -44,7 +46,7 @@ _ROWS_FOR_MANY_CLUSTERS = 200_000
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
-    """Validate an ``init`` parameter: where each chain starts, by name or as labels.
+    """Validate an ``init`` parameter: where each chain starts, by name, as labels, or where the chains of a posterior ended.
 
     Examples
     --------
@@ -52,7 +54,7 @@ def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
     >>> check_starts("single", 3, 2, "sample")
     ['single', 'single']
     """
-    allowed = f"one of {', '.join(map(repr, _NAMES))}, {n} labels (integers ≥ 0), or one of these for each chain"
+    allowed = f"one of {', '.join(map(repr, _NAMES))}, {n} labels (integers ≥ 0), one of these for each chain, or a Posterior"
 
     def one(start: Any) -> Any:
         if isinstance(start, str):
@@ -64,6 +66,10 @@ def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
             raise bad_parameter(owner, "init", allowed, start)
         return np.unique(labels, return_inverse=True)[1]
 
+    if isinstance(init, Posterior):
+        if init.n_chains < n_chains:
+            raise bad_parameter(owner, "init", f"a Posterior with at least {n_chains} chains", counted(init.n_chains, "chain"))
+        return [one(init.labels[chain, -1]) for chain in range(n_chains)]
     per_chain = isinstance(init, (list, tuple)) and any(isinstance(start, str) or np.ndim(start) == 1 for start in init)
     if per_chain or (not isinstance(init, str) and np.ndim(init) == 2):
         if len(init) != n_chains:
