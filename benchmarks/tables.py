@@ -160,14 +160,15 @@ def texts(results: dict[str, Any]) -> Lines:
         yield [name, f"{found['n']:,}", str(found["true K"]), str(found["hashmix"]["K"]), *cells]
 
 
-def mixed(results: dict[str, Any]) -> Lines:
+def mixed(kinds: dict[str, Any], blanks: dict[str, Any], csv: dict[str, Any]) -> Lines:
     yield ["what", "seconds", "NMI with the true clusters", "clusters"]
-    for found in [*results["mixed"]["rows"], *results["blanks"]["rows"]]:
+    for found in [*kinds["rows"], *blanks["rows"]]:
         if found["NMI"] is None:
             yield [found["what"], found["why"], "–", "–"]
         else:
             seconds = "–" if found["seconds"] is None else f"{found['seconds']:.1f}"
             yield [found["what"], seconds, f"{found['NMI']:.3f}", str(found["K"])]
+    yield [f"read {csv['rows']:,} × 10 numbers from CSV", f"{csv['seconds']:.1f}", "", ""]
 
 
 def verdicts(results: dict[str, Any]) -> Lines:
@@ -294,7 +295,7 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "each_set": (["resolutions_tuned"], each_set),
     "kept_aside": (["resolutions_kept"], resolutions),
     "each_kept": (["resolutions_kept"], each_set),
-    "mixed": (["mixed"], mixed),
+    "mixed": (["tables_mixed", "tables_blanks", "tables_csv"], mixed),
     "verdicts": (["verdicts"], verdicts),
     "texts": (["texts"], texts),
     "starting_scale": (["starting_scale"], starting_scale),
