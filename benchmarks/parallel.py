@@ -15,6 +15,7 @@ rate      parallel Gibbs on one thread against its matrix product alone, and the
 threads   10⁶ × 32, K = 500: seconds per sweep for 1 thread and for all; the whole fit against KMeans(500, n_init=1)
 documents 10⁶ documents over 141,043 words, K = 1000: seconds per sweep for 1 thread and for all
 large     10⁷ × 16 float32, K = 1000: seconds, NMI, K and peak memory
+texts     117,000 texts of about 6 words over 33,000 words: a whole default fit
 kddbio    KDD Cup 2004, standardised, fixed hyperparameters, from one cluster: log joint over time
 
 Data other than kddbio are made here. Seconds are wall-clock, with kernels compiled beforehand; nothing else should run.
@@ -105,8 +106,9 @@ def traced(X, n_sweeps, threads, **settings):
 
 
 def k_means_seconds(X, k, threads):
+    """The best of three runs: the machine's noise is not held against k-means."""
     with threadpool_limits(threads):
-        return timed(lambda: KMeans(k, n_init=1, random_state=0).fit(X))[0]
+        return min(timed(lambda: KMeans(k, n_init=1, random_state=0).fit(X))[0] for _ in range(3))
 
 
 def warm(X, **settings):
@@ -249,6 +251,15 @@ def large(args):
     }
 
 
+def short_texts(args):
+    X, y = documents(117_000, 33_000, 500, 5)
+    warm(X)
+    model = hm.SplitMergeMixture(random_state=0, n_jobs=args.threads)
+    seconds, _ = timed(lambda: model.fit(X))
+    score = normalized_mutual_info_score(y, model.labels_)
+    return {"texts": X.shape[0], "topics": 500, "seconds": seconds, "clusters": int(model.n_clusters_), "NMI": score}
+
+
 def kddbio(args):
     X = np.load(args.kddbio)["X"].astype(np.float64)
     X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
@@ -273,6 +284,7 @@ QUESTIONS = {
     "threads": threads,
     "documents": many_documents,
     "large": large,
+    "texts": short_texts,
     "kddbio": kddbio,
 }
 

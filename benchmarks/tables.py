@@ -71,7 +71,7 @@ def front_page(results: dict[str, Any]) -> Lines:
         yield [method, *cells]
 
 
-def fits(level: dict[str, Any], whole: dict[str, Any]) -> Lines:
+def fits(level: dict[str, Any], whole: dict[str, Any], texts: dict[str, Any]) -> Lines:
     yield ["data", "what", "seconds", "`KMeans(500, n_init=1)` of the same run, seconds"]
     starts = {"runs": "from one cluster", "from scratch": "from scratch", "from one cluster": "from one cluster"}
     for name in [each for each in starts if each in level]:
@@ -82,6 +82,16 @@ def fits(level: dict[str, Any], whole: dict[str, Any]) -> Lines:
         if isinstance(runs, list) and name != "measured":
             other = f"{whole['KMeans seconds']:.1f}" if "K = 500" in name else ""
             yield [name.replace(" x ", " × "), "a whole fit with defaults", _range(run["seconds"] for run in runs), other]
+    yield [f"{texts['texts']:,} texts of 6 words, 33,000 words", "a whole fit with defaults", f"{texts['seconds']:.1f}", ""]
+
+
+def kddbio(results: dict[str, Any]) -> Lines:
+    """Log joint against time on protein data, from one cluster."""
+    yield ["after", "clusters", "log joint"]
+    seconds, level = results["seconds to it"], results["level of RGSM(5) + Gibbs after 600 s"]
+    yield ["never" if seconds is None else f"{seconds:.1f} s", "", f"{level:,.0f}, where RGSM with Gibbs scans is after 600 s"]
+    for found in results["after"]:
+        yield [f"{found['seconds']:.0f} s", str(found["clusters"]), f"{found['log joint']:,.0f}"]
 
 
 def sweeps(results: dict[str, Any]) -> Lines:
@@ -286,7 +296,8 @@ def _range(seconds: Iterable[float | None]) -> str:
 #: Name of a table: the JSON files it is made from, and the function that makes it.
 TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "front_page": (["front_page"], front_page),
-    "fits": (["parallel_level", "parallel_fits"], fits),
+    "fits": (["parallel_level", "parallel_fits", "parallel_texts"], fits),
+    "kddbio": (["parallel_kddbio"], kddbio),
     "sweeps": (["parallel_sweeps"], sweeps),
     "threads": (["parallel_threads", "parallel_documents"], threads),
     "large": (["parallel_large", "documents", "documents_pubmed"], large),
