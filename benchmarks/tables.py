@@ -159,7 +159,7 @@ def texts(results: dict[str, Any]) -> Lines:
 
 def mixed(results: dict[str, Any]) -> Lines:
     yield ["what", "seconds", "NMI with the true clusters", "clusters"]
-    for found in [*results["mixed"]["rows"], *results["blanks"]["rows"]]:
+    for found in [row for part in ("mixed", "blanks") if part in results for row in results[part]["rows"]]:
         if found["NMI"] is None:
             yield [found["what"], found["why"], "–", "–"]
         else:
