@@ -17,6 +17,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx-mathjax-offline",  # formulas need no network
 ]
 exclude_patterns = ["_build", "sg_execution_times.rst"]
 templates_path = ["_templates"]
