@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import version as installed_version
 
+from hashmix.core.registry import Registry
+
 project = "hashmix"
 copyright = "the hashmix developers"
 author = "The hashmix developers"
@@ -17,6 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx-mathjax-offline",  # formulas need no network
 ]
 exclude_patterns = ["_build", "sg_execution_times.rst"]
 templates_path = ["_templates"]
@@ -80,3 +83,31 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 html_sidebars = {"install": [], "quick_start": [], "paper": [], "results": [], "changelog": []}
+
+
+# ---- registries --------------------------------------------------------------------------------------------------------------
+
+
+def describe_registry(app, what, name, obj, options, lines):
+    """Let the page of a registry list its names, and show how to add one."""
+    if not isinstance(obj, Registry):
+        return
+    choices = [
+        f"``{choice!r}``" + (f" ({obj[choice].__name__})" if isinstance(obj[choice], type) else "") for choice in obj.names
+    ]
+    module, _, registry = name.rpartition(".")
+    lines[:] = [
+        f"The registry of the names that the parameter ``{obj.parameter}`` accepts: {', '.join(choices)}.",
+        "",
+        f"``{registry}.add(name, maker)`` adds a name. ``maker`` is a class, or a function that returns the object. "
+        "Error messages and the command line then list it. See :doc:`/extending`.",
+        "",
+        f">>> from {module} import {registry}",
+        f">>> {registry}.names",
+        repr(obj.names),
+    ]
+
+
+def setup(app):
+    """Connect what this file adds to Sphinx."""
+    app.connect("autodoc-process-docstring", describe_registry, priority=900)

@@ -2,15 +2,15 @@
 Why not k-means?
 ================
 
-k-means needs to be told the number of clusters, measures all columns in the same unit, and likes clusters of equal
-size. Here are four groups of people by height in metres and income in dollars, one of them small. Nobody tells
-hashmix that there are four.
+k-means needs the number of clusters, treats all columns as if they had the same unit, and prefers clusters of equal
+size. The data here are four groups of people by height in metres and income in dollars. One group is small. The number
+of groups is not given to hashmix.
 """
 
 # %%
 # The data
 # --------
-# Incomes vary by thousands and heights by tenths. Three groups have 300 people each and one has 40.
+# Incomes vary by thousands, heights by tenths. Three groups have 300 people each and one has 40.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +27,8 @@ X = centres[y] + rng.normal(size=(len(y), 2)) * [0.05, 4_000]
 # %%
 # Two fits
 # --------
-# k-means is given the right number. It sees income only, because a dollar counts as much as a metre, and it divides
-# groups that have many people. hashmix learns the scale of every column from the data.
+# k-means is given the right number. It uses only the income, because a dollar counts as much as a metre, and it
+# divides large groups. hashmix learns the scale of each column from the data.
 
 k_means = KMeans(4, n_init=10, random_state=0).fit(X)
 model = hm.SplitMergeMixture(random_state=0).fit(X)
@@ -44,5 +44,5 @@ for ax, labels, title in zip(axes, (k_means.labels_, model.labels_), ("k-means, 
     ax.set(title=title, xlabel="height in metres", ylabel="income in dollars")
 
 # %%
-# Standardising the columns would have helped k-means here. But which scale is right depends on the clusters, and
-# these are not known before they are found.
+# Standardising the columns would help k-means here. In general, however, the right scale depends on the clusters, which
+# are not known in advance.

@@ -2,14 +2,15 @@
 A table of customers
 ====================
 
-Real tables have numbers, counts, categories and blanks. A frame goes in as it is: hashmix recognises what the columns
-hold, sets ids aside, and leaves blank cells out of the likelihood. Nothing is filled in and nothing is scaled.
+Real tables have numbers, counts, categories and blanks. hashmix accepts such a data frame directly: it recognises the
+kinds of the columns, ignores ids, and leaves blank cells out of the likelihood. Nothing is imputed and nothing is
+scaled.
 """
 
 # %%
 # The table
 # ---------
-# Three kinds of customers of a shop, which the shop does not know. One cell in ten is blank.
+# A shop has three kinds of customers, but it does not know which customer is of which kind. One cell in ten is blank.
 
 import warnings
 
@@ -41,7 +42,7 @@ customers.head()
 # %%
 # The fit
 # -------
-# A warning says which columns are set aside. Here it is the number of the customer, which differs in every row.
+# A warning names the columns that are set aside. Here it is the id of the customer, which differs in every row.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -51,18 +52,19 @@ for warning in caught:
 print(f"{model.n_clusters_} clusters of {np.bincount(model.labels_).tolist()} customers")
 
 # %%
-# What the clusters are
-# ---------------------
+# Describing the clusters
+# -----------------------
 
 print(customers.groupby(model.labels_)[["age", "spent", "visits"]].mean().round(1))
-print(pd.crosstab(model.labels_, customers["channel"], normalize="index").round(2))
+print(pd.crosstab(model.labels_, customers["channel"], rownames=["cluster"], normalize="index").round(2))
 
 # %%
-# How the groups that made the data (columns) fall into clusters (rows):
+# The data are simulated, so the true kinds are known. The clusters agree with them:
 
-print(pd.crosstab(model.labels_, kind))
+print(pd.crosstab(model.labels_, kind, rownames=["cluster"], colnames=["kind"]))
 
 # %%
+# Age and spending of the clusters, and how certain the cluster of each customer is:
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for cluster in range(model.n_clusters_):
@@ -74,7 +76,7 @@ axes[1].hist(model.probabilities_, bins=np.linspace(0, 1, 21))
 axes[1].set(xlabel="probability of the row's cluster", ylabel="customers")
 
 # %%
-# Rows with many blanks are less certain than others, and ``probabilities_`` says so. A new customer is labelled by
-# ``model.predict`` on a frame with the same columns; blanks are welcome there, too.
+# Rows with many blanks are less certain than others, as ``probabilities_`` shows. ``model.predict`` labels new customers
+# in a frame with the same columns, which may also have blanks.
 
 print(model.predict(customers.head(5)))

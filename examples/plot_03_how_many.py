@@ -2,17 +2,17 @@
 How many clusters?
 ==================
 
-The number of clusters is unknown, so it has a posterior like everything else that is unknown. This example shows what
-it looks like where it is sharp, where it is not, and what to do if you want fewer clusters than the posterior has.
+The number of clusters is unknown, so it has a posterior distribution, like every other unknown quantity. This example
+shows a posterior that is concentrated on one number, a posterior that is not, and what to do if you want fewer
+clusters.
 """
 
 # %%
-# Sharp, and not sharp
-# --------------------
-# Six groups of fifty rows. In the first fit, the size of clusters is learned, and all clusters are of about that
-# size: the posterior is sure that there are six. In the second, we fix a component with round clusters of variance 1,
-# and clusters may be as small as one row. The estimate has the same six clusters, but many draws have one or two
-# more, of a few rows each.
+# Two posteriors
+# --------------
+# The data are six groups of fifty rows each. In the first fit, the spread of the clusters is learned, and the posterior
+# is certain that there are six. In the second fit, we fix a component with a variance of about 1 and a prior that makes
+# small clusters cheap. The estimate has the same six clusters, but many draws have additional clusters of a few rows.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,24 +41,25 @@ for name, model in models.items():
     print(name, model.posterior_.n_clusters_probabilities())
 
 # %%
-# So the number of clusters of a draw, and the number of clusters worth talking about, are two questions. The estimate
-# answers the second: it is the partition nearest to all draws, and clusters that come and go are not in it.
+# The number of clusters in a draw therefore differs from the number of clusters that are stable over draws. The estimate
+# shows the latter: it is the partition with the least expected distance to the draws, and clusters that occur in few
+# draws only are not part of it.
 
 # %%
 # Fewer clusters
 # --------------
-# The tree of the clusters joins near ones first. Cut it where you like; ``labels_`` stays as it is.
+# The tree of the clusters joins near clusters first. It can be cut at any level; ``labels_`` does not change.
 
 model = models["learned"]
 hm.plot.tree(model.tree_, np.bincount(model.labels_))
 print(np.bincount(model.cut(2)))
 
 # %%
-# Which level would another sample show again? Two halves of the rows are clustered separately and compared at every
-# level.
+# Which level would another sample also show? ``levels`` clusters two halves of the rows separately and compares them at
+# every level.
 
 hm.plot.levels(model.levels())
 print(model.levels().reproducible)
 
 # %%
-# The guide :doc:`/how_many_clusters` says when to use which.
+# The user guide, :doc:`/how_many_clusters`, explains when to use which view.

@@ -2,9 +2,8 @@
 Embeddings of images
 ====================
 
-Embeddings have dozens of columns, and nobody knows how many groups are in them. Here the embedding is the plainest
-there is: principal components of the handwritten digits of scikit-learn. The clusters turn out to be styles of
-writing, not the ten digits.
+Embeddings have dozens of columns and an unknown number of groups. This example uses a simple embedding: principal
+components of the handwritten digits of scikit-learn. The clusters turn out to be styles of writing, not the ten digits.
 """
 
 # %%
@@ -26,7 +25,7 @@ print(f"{model.n_clusters_} clusters of {len(X)} pictures")
 # %%
 # The most typical pictures of the largest clusters
 # -------------------------------------------------
-# ``representatives`` names the rows that stand for each cluster.
+# ``representatives`` returns the most typical rows of each cluster.
 
 typical = model.representatives(X, 8)
 largest = np.argsort(-np.bincount(model.labels_))[:10]
@@ -42,7 +41,7 @@ figure.tight_layout(pad=0.2)
 # %%
 # Which digits are in which cluster?
 # ----------------------------------
-# Nearly every cluster is of one digit. Most digits have several clusters: they are written in several ways.
+# Most clusters contain mainly one digit. Most digits have several clusters, because they are written in several ways.
 
 share = sum(np.bincount(digits.target[model.labels_ == c]).max() for c in range(model.n_clusters_)) / len(X)
 print(f"{share:.0%} of the pictures are in a cluster whose most frequent digit is theirs")
@@ -50,7 +49,7 @@ print(f"{share:.0%} of the pictures are in a cluster whose most frequent digit i
 # %%
 # Ten groups
 # ----------
-# If you know that there are ten digits, cut the tree. This uses the clusters only, no classes.
+# If you know that there are ten digits, then cut the tree into ten groups. The classes are not used.
 
 groups = model.cut(min(10, model.n_clusters_))
 table = np.zeros((groups.max() + 1, 10), int)

@@ -3,14 +3,15 @@ Flow cytometry: rare populations
 ================================
 
 A cytometer measures a few markers on thousands of cells. Populations differ in size by orders of magnitude, and the
-rare ones are often the interesting ones. A Dirichlet process does not mind: clusters of 40 cells among 6,000 are
-found if they are distinct.
+rare ones are often the interesting ones. A Dirichlet process mixture can represent clusters of very different sizes:
+here, a distinct cluster of 40 cells among 6,000 is found.
 """
 
 # %%
 # Cells
 # -----
-# Made here: six populations, four markers on the arcsinh scale that is usual in this field. The rarest has 40 cells.
+# The data are simulated: six populations and four markers, on the arcsinh scale that is usual in this field. The rarest
+# population has 40 cells.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,14 +39,14 @@ cells = centres[population] + np.einsum("nij,nj->ni", roots[population], rng.nor
 # %%
 # The fit
 # -------
-# ``component="auto"`` tries Gaussians with diagonal and with full covariances on a sample of the rows and takes the
-# better one.
+# ``component="auto"`` compares Gaussians with diagonal and with full covariances on a sample of the rows, and takes the
+# one with the higher marginal likelihood.
 
 model = hm.SplitMergeMixture(random_state=0).fit(cells)
 print(type(model.component_).__name__, np.sort(np.bincount(model.labels_))[::-1])
 
 # %%
-# Was the rare population found? k-means, told that there are six, spends its clusters on the large ones.
+# Was the rare population found? We compare with k-means, which is given the right number of clusters.
 
 rare = population == 4
 k_means = KMeans(6, n_init=10, random_state=0).fit_predict(cells)
@@ -61,7 +62,7 @@ for ax, (i, j) in zip(axes, [(1, 2), (0, 3), (0, 2)], strict=True):
     ax.set(xlabel=markers[i], ylabel=markers[j], title="")
 
 # %%
-# The clusters as a table, with intervals of their sizes and means:
+# The clusters as a table, with their mean markers and intervals of their sizes:
 
 columns = ["size", "size_low", "size_high", *(f"{marker}_mean" for marker in markers)]
 model.posterior_.clusters(cells, feature_names=markers)[columns].round(2)

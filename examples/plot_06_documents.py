@@ -2,14 +2,14 @@
 Short documents
 ===============
 
-A matrix of word counts is clustered by a multinomial mixture. The number of topics is found. Each topic comes with
-its words, and each document with the probability of its topic.
+A multinomial mixture clusters a matrix of word counts and finds the number of topics. Each topic has characteristic
+words, and each document has a probability for its topic.
 """
 
 # %%
 # Messages
 # --------
-# Four hundred short messages on five subjects; half of the words of a message are of no subject.
+# Four hundred short messages on five subjects; half of the words of a message are common words.
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -42,8 +42,8 @@ print(f"{model.n_clusters_} topics")
 # %%
 # What the topics are about
 # -------------------------
-# Lift is how much more frequent a word is in the cluster than in all documents. Sorted by lift, words of no subject
-# disappear.
+# Lift is the frequency of a word in the cluster, relative to its frequency in all documents. If words are sorted by
+# lift, common words disappear from the top.
 
 topics = model.top_words(5, by="lift", feature_names=vectorizer.get_feature_names_out())
 for topic in topics:
@@ -60,4 +60,5 @@ for probabilities in model.predict_proba(new):
     print(probabilities.round(2))
 
 # %%
-# The second one has words of two subjects. A mixture puts a document into one cluster, and says how sure it is of which.
+# The second message has three words about gardens and two about kitchens. A mixture assigns a document to one cluster:
+# the one that explains its words better. A topic model would divide the document between the two.

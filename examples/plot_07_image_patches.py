@@ -2,8 +2,8 @@
 Patches of a picture
 ====================
 
-Each patch of 5 × 5 pixels of a photograph is a row: its mean colour and its contrast. A fit to a sample of the
-patches labels all of them. The number of kinds of patches is not given.
+Each row is a patch of 5 × 5 pixels of a photograph: its mean colour and its contrast. A fit to a sample of the patches
+labels all of them. The number of clusters is not given.
 """
 
 # %%
@@ -24,8 +24,8 @@ print(X.shape)
 # %%
 # The fit
 # -------
-# ``sample_size`` samples the posterior of 1,500 rows; all rows are labelled by its predictive. This is quick, and
-# coarser than a fit to all rows: 1,500 rows have less evidence for small differences.
+# With ``sample_size``, the posterior is that of 1,500 random rows, and all rows are labelled by its predictive
+# distribution. This is faster and coarser than a fit to all rows: 1,500 rows have less evidence for small differences.
 
 model = hm.SplitMergeMixture(sample_size=1500, random_state=0).fit(X)
 print(f"{model.n_clusters_} kinds of patches")

@@ -2,14 +2,15 @@
 Anomaly scores
 ==============
 
-The posterior predictive is a density, so it tells usual rows from unusual ones. Two scores are at hand: the log
-density of a row, and the probability that it belongs to none of the clusters.
+The posterior predictive distribution has a density, which separates usual rows from unusual ones. There are two scores:
+the log density of a row, and the probability that it belongs to none of the clusters.
 """
 
 # %%
 # Machines in three states
 # ------------------------
-# Temperature and vibration of a machine that idles, works or is under load; then a day on which something breaks.
+# The data are temperature and vibration of a machine that idles, works or is under load. Training data are from usual
+# days. On the day to be scored, the machine breaks.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,15 +44,15 @@ for name, score in (("density", surprise), ("new cluster", outside)):
     print(f"area under the ROC curve by {name}: {roc_auc_score(broken, score):.3f}")
 
 # %%
-# For an alarm, take the density that only one usual minute in a thousand falls below:
+# As the threshold of an alarm, we take the 0.1 % quantile of the log density of the training data:
 
 limit = np.quantile(model.score_samples(train), 0.001)
 alarm = surprise > -limit
 print(f"{np.sum(alarm & broken)} of 20 broken minutes raise an alarm, and {np.sum(alarm & ~broken)} of 400 usual ones")
 
 # %%
-# The probability of a new cluster is stricter: it weighs a row against the broad density of clusters that were never
-# seen. It is near one for rows far from everything, and needs no threshold.
+# The probability of a new cluster is more conservative: it compares the clusters with the broad prior predictive density
+# of a new one. It is near one for rows that are far from all clusters, and it needs no calibration.
 
 print(model.predict_proba([[55.0, 1.0], [60.0, 30.0]], new_cluster=True)[:, -1].round(3))
 

@@ -2,8 +2,8 @@
 Can I trust the draws?
 ======================
 
-MCMC is exact in the long run. Whether a run was long enough is a question that the draws can answer in part: run two
-or more chains and compare them. This example shows a run to trust and one not to.
+The draws of a Markov chain are from the posterior only after the chain has converged. To check convergence, run two or
+more chains and compare them. This example shows a run that has converged and one that has not.
 """
 
 # %%
@@ -22,31 +22,31 @@ print(posterior.verdict())
 hm.plot.trace(posterior)
 
 # %%
-# ``summary`` has the numbers behind the sentence. R̂ near 1 says that chains agree; ESS says how many independent draws
-# the estimates are worth.
+# ``summary`` has the numbers behind the verdict. If R̂ is near 1, then the chains agree. The effective sample size (ESS)
+# is the number of independent draws that would be as informative.
 
 posterior.summary().round(2)
 
 # %%
 # A run that is too short
 # -----------------------
-# The same data with one kind of move that changes one row at a time. The two chains start from one cluster, and from
-# one cluster per row; after 60 sweeps, they have not met.
+# The same data, sampled by Gibbs updates only, which change one row at a time. One chain starts from one cluster, the
+# other from one cluster per row. After 60 sweeps, their numbers of clusters are still far apart.
 
 short = hm.sample(X, moves="gibbs", n_draws=60, n_chains=2, init=["single", "singletons"], random_state=0)
 print(short.verdict())
 hm.plot.trace(short)
 
 # %%
-# What is certain?
-# ----------------
-# How often two rows are together, over all draws of the good run, in the order of the estimated clusters. Bright blocks
-# are clusters that all draws have; grey stripes are rows between two clusters.
+# Which rows are certain?
+# -----------------------
+# The picture shows how often two rows are in the same cluster, over all draws of the good run. Rows are sorted by
+# estimated cluster. Bright blocks are clusters that occur in all draws; dimmer stripes are rows between two clusters.
 
 hm.plot.co_clustering(posterior)
 
 # %%
-# ``certainty`` gives each row the probability of its cluster. Rows between clusters stand out.
+# ``certainty`` returns the probability of the cluster of each row. It is low for rows between clusters.
 
 probability, entropy = posterior.certainty()
 figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")

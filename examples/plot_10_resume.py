@@ -2,14 +2,14 @@
 Stop, resume, extend
 ====================
 
-With a run folder, draws are on disk as they come. A run that was stopped goes on where it stopped, to the same draws
-as if it had never been interrupted, and a finished run can be extended.
+With a run folder, draws are written to disk during the run. A run that was stopped can be resumed and gives the same
+draws as an uninterrupted run. A finished run can be extended.
 """
 
 # %%
 # A run that is interrupted
 # -------------------------
-# The callback stops the run after 60 sweeps, as a time limit or Ctrl-C would.
+# A callback stops the run after 60 sweeps, like a time limit or Ctrl-C.
 
 import tempfile
 import warnings
@@ -33,7 +33,7 @@ print(caught[0].message)
 # %%
 # Resume
 # ------
-# The same call without the callback. The result equals that of a run without interruption, bit by bit.
+# The same call without the callback continues the run. The result equals that of an uninterrupted run, bit for bit.
 
 resumed = hm.sample(X, run_dir=folder / "run", **settings)
 whole = hm.sample(X, **settings)
@@ -42,13 +42,13 @@ print(f"{resumed.n_draws} draws; the same as of one run: {np.array_equal(resumed
 # %%
 # Extend
 # ------
-# Ask for more draws. The first hundred are those that are there already.
+# A larger ``n_draws`` extends the run. The first hundred draws stay the same.
 
 extended = hm.sample(X, run_dir=folder / "run", **{**settings, "n_draws": 200})
 hm.plot.trace(extended)
 
 # %%
-# Any process can read the folder, also while the run goes on. Labels stay on disk until they are needed.
+# Any process can read the folder, also during the run. Labels stay on disk until they are needed.
 
 loaded = hm.Posterior.load(folder / "run")
 print(loaded.n_draws, sorted(path.name for path in (folder / "run").iterdir()))

@@ -42,14 +42,15 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
     Parameters
     ----------
     component : str or Component, default="auto"
-        How a cluster makes data: "gaussian" (diagonal covariance) or "gaussian-full"; for counts "multinomial" (texts),
-        "poisson" (events) and "bernoulli" (0/1); "categorical"; "mixed" for columns of different kinds, with blanks; "auto"
-        (dense: diagonal or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all entries are 0 or 1;
-        mixed if there are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or an object of
-        :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians, constant columns
-        are left out, and values that many rows share are spread within their cells (:mod:`hashmix.data.dequantise`).
+        The distribution of the rows of a cluster: "gaussian" (diagonal covariance) or "gaussian-full"; for counts
+        "multinomial" (texts), "poisson" (events) and "bernoulli" (0/1); "categorical"; "mixed" for columns of different kinds,
+        with blanks; "auto" (dense: diagonal or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all
+        entries are 0 or 1; mixed if there are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or
+        an object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
+        constant columns are left out, and values that many rows share are spread within their cells
+        (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"
-        How clusters share rows: "dirichlet-process" (concentration learned), "pitman-yor",
+        The distribution of partitions: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
         flat for the published moves.
     moves : str, Move or list of (Move, weight), default="auto"
@@ -68,15 +69,16 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
     n_chains : int, default=2
         Independent chains. With two or more, fit warns if they disagree; one cannot show whether it mixed.
     sample_size : int, optional
-        Sample the posterior given a random sample of this many rows, and label all rows by its predictive. Fewer rows tell
-        less: clusters are coarser where they are not quite what the component says. It is also a way to fit huge data.
+        Sample the posterior given a random sample of this many rows, and label all rows by its predictive distribution. Use it
+        for huge data, or for fewer clusters: a sample has less evidence for small deviations from the component.
     max_seconds : float, optional
         Stop sampling after this time and keep the draws so far.
     init : str or array of labels, default="auto"
-        Where chains start: "auto" or "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons", labels, or
-        the ``posterior_`` of an earlier fit of the same rows; see :func:`hashmix.sample`.
+        Where chains start: "auto" (for Gaussians, the better of short trial chains from one cluster and from hashed
+        neighbourhoods, else hashed neighbourhoods), "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons",
+        labels, or the ``posterior_`` of an earlier fit of the same rows; see :func:`hashmix.sample`.
     engine : str or Engine, default="threads"
-        Where rows are. "threads": in this process, with every move there is. "dask", "cuda" or an object of
+        Where rows are. "threads": in this process, with all moves. "dask", "cuda" or an object of
         :mod:`hashmix.engines`: rows stay on the workers of a cluster, or on a GPU, and X may be files that are read there (a
         pattern or a list of .npy or .parquet); for Gaussians, with a schedule of parallel moves. For "dask" X may be a Dask
         array or DataFrame. These imply "dask" unless another engine is asked for.

@@ -58,10 +58,10 @@ def sample(
         Finite numbers, not copied if they are C-contiguous float32 or float64; or counts, dense or sparse. The column
         indices of a CSR matrix with sorted indices are not copied.
     component : str or Component, default="auto"
-        How a cluster makes data; see :func:`hashmix.components.resolve_component`. For a string, hyperparameters are
-        learned, and constant columns are left out: they say nothing about clusters.
+        The distribution of the rows of a cluster; see :func:`hashmix.components.resolve_component`. For a string,
+        hyperparameters are learned, and constant columns are left out: they carry no information about clusters.
     prior : str or PartitionPrior, default="auto"
-        How clusters share rows; see :func:`hashmix.priors.resolve_prior`. "auto" is a Dirichlet process (flat for the
+        The distribution of partitions; see :func:`hashmix.priors.resolve_prior`. "auto" is a Dirichlet process (flat for the
         published moves, whose ratio has no prior).
     moves : str, Move or list of (Move, weight), default="auto"
         The schedule; see :func:`hashmix.moves.resolve_moves`.
@@ -77,8 +77,9 @@ def sample(
     random_state : None, int, SeedSequence, Generator or RandomState
         Source of randomness.
     init : str, array of labels, a sequence of these with one entry per chain, or Posterior
-        Where chains start: "single" (one cluster), "singletons", "buckets" (hashed neighbourhoods; also "auto"), labels of
-        shape (n_samples,), or the last draws of the chains of a posterior of the same rows.
+        Where chains start: "single" (one cluster, the default), "singletons", "buckets" (hashed neighbourhoods), "auto" (for
+        Gaussians, the better of short trial chains from "single" and from "buckets", else "buckets"), labels of shape
+        (n_samples,), or the last draws of the chains of a posterior of the same rows.
     max_seconds : float, optional
         Stop after this time (compilation not counted) and return the draws so far.
     n_jobs : int, optional

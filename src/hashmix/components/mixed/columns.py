@@ -20,7 +20,9 @@ _FAMILIES = (DiagonalGaussian, Categorical, BetaBernoulli, GammaPoisson)
 
 
 class MixedColumns(ColumnComponent):
-    """Clusters of rows whose columns are of different kinds, independent given the cluster. Blanks are simply not there.
+    """Clusters of rows whose columns are of different kinds, independent given the cluster.
+
+    Blank cells are left out of the likelihood.
 
     Parameters
     ----------

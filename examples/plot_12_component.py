@@ -2,16 +2,18 @@
 Write a component
 =================
 
-A component says how a cluster makes data. This one says that all columns of a cluster are waiting times, exponential
-with a rate of their own. It is complete: the model, array code that is easy to check, and six small functions that
-are compiled. All moves work with it, and the test at the end proves that one of them is exact for it.
+A component is the probability model of the rows of one cluster. In this example, the columns are waiting times: each
+column of a cluster has an exponential distribution with its own rate. The example is complete: the model, array code
+that is easy to check, and seven small functions that are compiled. All moves work with it. A test at the end verifies
+by enumeration that a move leaves the posterior invariant.
 """
 
 # %%
 # The class
 # ---------
-# Parameters, and plain array code over many clusters at once. A column of a cluster has a rate λ ~ Gamma(shape,
-# rate); with n rows and sum s, its marginal likelihood is Γ(a + n) / Γ(a) · bᵃ / (b + s)ᵃ⁺ⁿ.
+# The class has the parameters, and plain array code for many clusters at once. A column of a cluster has a rate
+# λ ~ Gamma(shape, rate). With n rows and sum s, its marginal likelihood is Γ(a + n) / Γ(a) · bᵃ / (b + s)ᵃ⁺ⁿ, where a is
+# the shape and b the rate.
 
 import math
 from typing import NamedTuple
@@ -85,7 +87,8 @@ class WaitingTimes(Component):
 # %%
 # The verbs
 # ---------
-# What kernels call for one cluster and one row. ``implements`` compiles a function for our model.
+# *Verbs* are the functions that the compiled kernels call for one cluster and one row. ``implements`` compiles a function
+# and registers it for our model.
 
 
 @implements(load, WaitingModel)
@@ -143,10 +146,10 @@ def _log_marginal(model, slots, slot):
 
 
 # %%
-# The proof
-# ---------
-# For four rows there are 15 partitions. ``transition_matrix`` walks every path of the compiled move, with every coin.
-# The exact posterior must be left as it is.
+# Verification
+# ------------
+# Four rows have 15 partitions. ``transition_matrix`` follows every path of the compiled move, for every outcome of its
+# random choices. The exact posterior must be invariant: π P = π.
 
 few = np.array([[0.1, 0.4], [0.2, 0.3], [1.9, 2.6], [0.9, 1.3]])
 component, prior = WaitingTimes(2.0, 0.5), hm.priors.DirichletProcess(1.0)
