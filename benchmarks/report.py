@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -48,13 +49,23 @@ def measured_with() -> dict[str, Any]:
 
 
 def hash_of_sources() -> str:
-    """Hash of all files of the package that a fit may run."""
+    """Hash of all code of the package that a fit may run: comments and docstrings do not count."""
     digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         inside = path.relative_to(_PACKAGE).as_posix()
         if not inside.startswith(_NOT_MEASURED):
-            digest.update(repr((inside, path.read_text(encoding="utf-8"))).encode())
+            digest.update(repr((inside, _code(path.read_text(encoding="utf-8")))).encode())
     return digest.hexdigest()[:16]
+
+
+def _code(source: str) -> list[str]:
+    """The lines of a module that are neither in a docstring nor comments."""
+    told = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
+            told.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return [line for number, line in lines if number not in told and line.strip() and not line.lstrip().startswith("#")]
 
 
 # Taken at the start: files that are changed while a benchmark runs are not what it measures.

@@ -83,8 +83,8 @@ def _add_fit(commands: Any) -> None:
         choices = ", ".join([*special, *registry.names])
         fit.add_argument(f"--{name}", default=default, metavar="NAME", help=f"{choices} (default: {default})")
     fit.add_argument("--init", default="auto", help="auto, single, singletons (default: auto)")
-    fit.add_argument("--draws", type=int, help="draws per chain (default: 60 to 200, by number of rows)")
-    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 40 to 200, by number of rows)")
+    fit.add_argument("--draws", type=int, help="draws per chain (default: 40 to 200, by number of rows)")
+    fit.add_argument("--warmup", type=int, help="sweeps before the first draw (default: 20 to 200, by number of rows)")
     fit.add_argument("--thin", type=int, default=1, help="sweeps per draw (default: 1)")
     fit.add_argument("--chains", type=int, default=2, help="independent chains (default: 2)")
     fit.add_argument(
