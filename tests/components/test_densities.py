@@ -183,3 +183,19 @@ def test_rounding_of_long_rows(name):
     error = np.where(near, abs(weighed.in_float32() - weighed.log_p), 0.0)
     assert (error <= weighed.bounds[:, None]).all()
     assert weighed.bounds.min() > 0.1
+
+
+@pytest.mark.parametrize("kind", ["categories", "numbers", "both"])
+@pytest.mark.parametrize("d", [40, 200, 2000])
+def test_rounding_of_many_mixed_columns(kind, d):
+    rng = np.random.default_rng(3)
+    levels, normal = rng.integers(6, size=(200, d)).astype(float), rng.normal(size=(200, d))
+    normal[rng.random(normal.shape) < 0.1] = np.nan
+    numbers = hm.components.DiagonalGaussian(mean=0.0, kappa=0.1, shape=2.0, rate=1.0)
+    half = d // 2 if kind == "both" else d if kind == "numbers" else 0
+    columns = {j: hm.components.Categorical(0.5) for j in range(half, d)}
+    component = hm.components.MixedColumns(columns | ({tuple(range(half)): numbers} if half else {}))
+    weighed = Weighed(component, np.concatenate([normal[:, :half], levels[:, half:]], axis=1), np.arange(200) % 4)
+    error = abs(weighed.in_float32() - weighed.log_p)
+    assert (error <= weighed.bounds[:, None]).all()
+    assert error.max() > 0.1 * weighed.bounds.min() / max(1.0, np.sqrt(d / 8.0))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hashmix.moves.contract import Move
+from hashmix.moves.tally import new_tally
 from hashmix.partition.state import State
 
 __all__ = ["CompositeMove"]
@@ -18,7 +19,7 @@ class CompositeMove(Move):
     """A move made of others; exact because every part is.
 
     Applied once, it makes one proposal per part. Applied n times, it makes n proposals of the first part, then n of the
-    next, each times its rate (:attr:`rates`).
+    next, each times its rate (:attr:`rates`); applied 0 times, as it is in some sweeps if its weight is below 1, none.
     """
 
     @property
@@ -33,6 +34,8 @@ class CompositeMove(Move):
 
     def apply(self, state: State, rng: Any, times: int = 1, stop: Callable[[], bool] = lambda: False) -> np.ndarray:
         """Apply every part ``times`` times its rate; return the tally of all parts together."""
+        if times == 0:
+            return new_tally()
         proposals = [(part, max(1, round(rate * times))) for part, rate in zip(self.parts, self.rates, strict=True)]
         return np.sum([part.apply(state, rng, n, stop) for part, n in proposals], axis=0)
 

@@ -42,7 +42,8 @@ class MixedDensity(NamedTuple):
     """Mixed columns; the features of an observed number are (1, y, y²), those of a count (1, x), those of a blank 0.
 
     ``places`` says where the features of a column begin. ``terms`` (K, W) are the same weights in float64, at the places of the
-    statistics. ``magnitude`` (W,) bounds them over all clusters.
+    statistics. ``magnitude`` (W,) bounds them over all clusters, times a factor for long sums, whose errors grow like the
+    square root of the number of terms.
     """
 
     intercepts: np.ndarray
@@ -78,7 +79,7 @@ class MixedDensity(NamedTuple):
         entries = np.ascontiguousarray(terms.T, np.float32)
         places = np.concatenate([[0], np.cumsum(widths)])
         weights = MixedWeights(products, entries)
-        magnitude = np.abs(terms).max(axis=0)
+        magnitude = np.abs(terms).max(axis=0) * max(1.0, math.sqrt(len(model.kinds) / 8.0))
         return cls(np.zeros(k), model.kinds, model.begins, places, model.origin, model.unit, weights, terms, magnitude)
 
     @property
