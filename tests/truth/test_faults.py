@@ -52,7 +52,7 @@ FAULTS = {
     ),
     "a cut counts the clusters of one row before it": (
         "moves/classic/singleton_merge.py",
-        "(2 if partition.sizes[change.first] == 2 else 1)",
+        "(2 if size == 2 else 1)",
         "1",
         "hm.moves.SingletonMerge()",
     ),
