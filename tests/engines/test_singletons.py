@@ -89,12 +89,16 @@ def after_moves(spread, n_moves=25, n_proposals=40):
     return found, clusters, done
 
 
+def sizes_agree(labels, clusters):
+    return np.array_equal(np.bincount(labels, minlength=clusters.capacity), clusters.slots.sizes[: clusters.capacity])
+
+
 def test_labels_and_clusters_agree():
     """Shards are told of labels; the client keeps statistics."""
     labels, clusters, done = after_moves(several(3))
     assert done[1] - done[3] > 50  # merges
     assert done[3] > 0
-    assert np.array_equal(np.bincount(labels, minlength=clusters.capacity), clusters.slots.sizes[: clusters.capacity])
+    assert sizes_agree(labels, clusters)
     stats = COMPONENT.statistics(clusters.model, X, labels, clusters.capacity)
     np.testing.assert_allclose(clusters.table(), stats, rtol=1e-9, atol=1e-9)
     assert clusters.n_clusters < N // 9 - 40
@@ -113,3 +117,17 @@ def test_the_same_for_any_shards():
         assert np.array_equal(again, labels)
         assert np.array_equal(others.table(), clusters.table())
         assert np.array_equal(counts, done)
+
+
+@pytest.mark.parametrize("verb", ["relabel", "write"])
+def test_a_message_that_is_not_sent_is_noticed(monkeypatch, verb):
+    """Shards that are not told of merges, or of cuts."""
+    later = Several.later
+
+    def forgets(self, what, **arguments):
+        if what != verb or len(arguments.get("numbers", ())) == N:  # the first labels must come
+            later(self, what, **arguments)
+
+    assert sizes_agree(*after_moves(several(3), 1, 400)[:2])
+    monkeypatch.setattr(Several, "later", forgets)
+    assert not sizes_agree(*after_moves(several(3), 1, 400)[:2])
