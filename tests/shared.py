@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 
 import hashmix as hm
 from hashmix.components import Component, resolve_component
+from hashmix.core.rng import bernoulli, integer
 from hashmix.moves.composite import CompositeMove
+from hashmix.partition.members import canonical_labels
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
+from hashmix.run.spread.clusters import Clusters
+from hashmix.run.spread.singletons import Labels, propose
 from hashmix.testing import exact_posterior, transition_matrix
 
 
@@ -46,6 +51,30 @@ class OneOffer(hm.moves.Move):
     def run_units(self, rng, state, begin, end, tally):
         self.move.run_units(rng, state, self.point, self.point + 1, tally)
         return end
+
+
+class SpreadSingletons(hm.moves.Move):
+    """The proposals of chains over shards about clusters of one row, as a move of rows in this process."""
+
+    def __init__(self, n_proposals=1):
+        self.n_proposals = n_proposals
+
+    def run_units(self, rng, state, begin, end, tally):
+        n, labels = state.n_rows, state.labels()
+        table = state.component.statistics(state.model, state.rows, labels, labels.max() + 1)
+        clusters = Clusters(state.component, state.prior, state.model, None, n, table)
+        clusters.ensure(n)
+        coins = [_coin_and_row(rng, n) for _ in range(self.n_proposals)]
+        cuts, row_of = np.array([cut for cut, _ in coins]), np.array([row for _, row in coins])
+        found = Labels(labels.astype(np.int32), np.arange(labels.max() + 1, dtype=np.int32))
+        propose(rng, cuts, row_of, state.rows.arrays, found, n, clusters.slots, clusters.target)
+        state.partition.labels[:] = canonical_labels(found.rows, len(clusters.slots.sizes))[0]  # all that the matrix looks at
+        return end
+
+
+@numba.njit
+def _coin_and_row(rng, n):
+    return bernoulli(rng, 0.5), integer(rng, n)
 
 
 DIAGONAL = hm.components.DiagonalGaussian(mean=[0.3, -0.2], kappa=0.2, shape=1.3, rate=[0.4, 0.7])

@@ -79,7 +79,7 @@ def test_threads(expected, n_threads):
     assert same(draws(hm.engines.Threads(n_threads).open(X, "test")), expected)
 
 
-@pytest.mark.parametrize("n_shards", [2, 3, 7])
+@pytest.mark.parametrize("n_shards", [2, 3, 5, 7])
 def test_shards_in_any_order(expected, n_shards):
     spread = several(n_shards)
     assert same(draws(spread), expected)

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix.core.rng import stream
+from hashmix.engines.shard import Preparation
+from hashmix.partition.members import canonical_labels
 from hashmix.run.settings import RunSettings
+from hashmix.run.spread.clusters import Clusters
+from hashmix.run.spread.singletons import singleton_merge
 from hashmix.spread_sampling import sample_spread
 from hashmix.testing import exact_posterior, partitions
 from tests.shared import COMPONENTS, DIAGONAL, FULL, PRIORS, name
@@ -18,11 +23,37 @@ DP, PITMAN_YOR, FINITE, FLAT = PRIORS
 LIMIT = 4.5
 
 
-def largest_z(X, component, prior, n_steps, seed, engine=None, n_batches=40):
-    """The largest |z| of partition frequencies, by batch means, and their total variation from the exact posterior."""
-    spread = (engine or hm.engines.Threads(1)).open(X, "test")
+def whole_sweeps(spread, component, prior, n_steps, seed):
+    """Labels after sweeps of all moves."""
     settings = RunSettings(n_draws=n_steps, random_state=seed, init="single")
-    draws = sample_spread(spread, component, prior, "auto", settings).posterior.labels[0]
+    return sample_spread(spread, component, prior, "auto", settings).posterior.labels[0]
+
+
+def singleton_merges(spread, component, prior, n_steps, seed):
+    """Labels after some proposals of one move, which alone can reach all partitions."""
+    model = component.model(ROWS)
+    spread.later("prepare", preparation=Preparation(component, np.ones(ROWS.shape[1], bool), None, 0))
+    spread.later("start")
+    spread.hold(model)
+    table = spread.sum("statistics", capacity=1).reshape(1, -1)
+    clusters = Clusters(component, prior, model, None, len(ROWS), table)
+    draws = np.empty((n_steps, len(ROWS)), np.int32)
+    for step in range(n_steps):
+        singleton_merge(spread, clusters, int(stream(seed, step).state[0]), 6)
+        labels = spread.rows_of(np.arange(len(ROWS)), values=False).labels
+        draws[step] = canonical_labels(labels, clusters.capacity)[0]
+        if (new := clusters.compact()) is not None:
+            spread.later("relabel", labels=new)
+        if step % 50 == 0:  # statistics of rows as they are: what the client keeps must be the same
+            table = spread.sum("statistics", capacity=clusters.capacity).reshape(clusters.capacity, -1)
+            np.testing.assert_allclose(clusters.table(), table, atol=1e-9)
+            clusters.set_table(table)
+    return draws
+
+
+def largest_z(X, component, prior, n_steps, seed, engine=None, draw=whole_sweeps, n_batches=40):
+    """The largest |z| of partition frequencies, by batch means, and their total variation from the exact posterior."""
+    draws = draw((engine or hm.engines.Threads(1)).open(X, "test"), component, prior, n_steps, seed)
     index = {labels: k for k, labels in enumerate(partitions(len(X)))}
     which = np.array([index[tuple(labels)] for labels in draws.tolist()])
     shares = np.array([np.bincount(batch, minlength=len(index)) / len(batch) for batch in np.array_split(which, n_batches)])
@@ -47,6 +78,12 @@ def engine(request):
 @pytest.mark.parametrize(("component", "prior"), [(DIAGONAL, PITMAN_YOR), (FULL, FINITE)], ids=name)
 def test_long_chains(component, prior, seed, engine):
     assert largest_z(ROWS, component, prior, 3000, seed, engine)[0] < LIMIT
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=name)
+@pytest.mark.parametrize("component", [DIAGONAL, pytest.param(FULL, marks=pytest.mark.slow)], ids=name)
+def test_merges_of_clusters_of_one_row(component, prior, seed, engine):
+    assert largest_z(ROWS, component, prior, 6000, seed, engine, singleton_merges)[0] < LIMIT
 
 
 @pytest.mark.slow

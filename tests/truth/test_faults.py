@@ -52,9 +52,27 @@ FAULTS = {
     ),
     "a cut counts the clusters of one row before it": (
         "moves/classic/singleton_merge.py",
-        "(2 if partition.sizes[change.first] == 2 else 1)",
+        "(2 if size == 2 else 1)",
         "1",
         "hm.moves.SingletonMerge()",
+    ),
+    "over shards, a merge does not pay for the number of clusters of one row": (
+        "run/spread/singletons.py",
+        "log_ratio -= log_rate_of_cut(n_rows, n_singletons) + log_choice",
+        "log_ratio -= log_choice",
+        "SpreadSingletons()",
+    ),
+    "over shards, a cut forgets with what probability its way back chooses the cluster": (
+        "run/spread/singletons.py",
+        "accept(rng, max(bound, 0.0) + log_choice(weights, candidates, found, whole))",
+        "accept(rng, max(bound, 0.0))",
+        "SpreadSingletons()",
+    ),
+    "over shards, a row that is cut out is weighed as if its cluster still counted it": (
+        "run/spread/singletons.py",
+        "log_join_weight(target.prior, slots.sizes[others])",
+        "log_join_weight(target.prior, slots.sizes[c])",
+        "SpreadSingletons()",
     ),
     "a singleton is taken for a cluster of its own": (
         "moves/classic/gibbs.py",
@@ -158,7 +176,7 @@ FAULTS = {
 CHECK = """
 import numpy as np, hashmix as hm
 from hashmix.testing import exact_posterior, transition_matrix
-from tests.shared import OneOffer
+from tests.shared import OneOffer, SpreadSingletons
 X = {X}
 component = hm.components.{component}
 prior = hm.priors.PitmanYor(0.4, 0.3)

@@ -49,6 +49,7 @@ __all__ = [
     "choose",
     "complete",
     "cut",
+    "cut_gain",
     "divide",
     "log_or_never",
     "merge",
@@ -60,6 +61,7 @@ __all__ = [
     "run_updates",
     "sides_of",
     "split",
+    "union_gain",
     "update",
     "updated",
     "weigh_merge",
@@ -241,13 +243,20 @@ def _split_gain(arrays, target, whole, a, b):
 
 
 @inlined
-def _cut_gain(arrays, target, whole, part, rest):
-    """Log π(ρ′) − log π(ρ) of taking what slot ``part`` holds out of cluster ``whole``; overwrites slot ``rest``."""
-    slots, model = arrays.slots, target.model
+def cut_gain(slots, target, k, whole, part, rest):
+    """Log π(ρ′) − log π(ρ) of taking what slot ``part`` holds out of one of k clusters, ``whole``; overwrites slot ``rest``."""
+    model = target.model
     left = slots.sizes[whole] - slots.sizes[part]
     likelihood = log_marginal(model, slots, part) + log_difference(model, slots, whole, part, rest)
     likelihood -= log_marginal(model, slots, whole)
-    return likelihood + log_split_ratio(target.prior, n_clusters(arrays.partition), slots.sizes[part], left)
+    return likelihood + log_split_ratio(target.prior, k, slots.sizes[part], left)
+
+
+@inlined
+def union_gain(slots, target, k, first, second, log_m):
+    """Log π(ρ′) − log π(ρ) of merging two of k clusters; ``log_m`` is the union's log marginal likelihood."""
+    likelihood = log_m - log_marginal(target.model, slots, first) - log_marginal(target.model, slots, second)
+    return likelihood - log_split_ratio(target.prior, k - 1, slots.sizes[first], slots.sizes[second])
 
 
 class Unions(NamedTuple):
@@ -284,8 +293,7 @@ def merge_gain(law, arrays, target, change, unions, tally):
         tally[WORK] += union_work(model, slots, first, second)
         unions.log_m[at] = log_union(model, slots, first, second, spare(partition, 2))
         unions.pairs[at, 0], unions.pairs[at, 1] = first, second
-    likelihood = unions.log_m[at] - log_marginal(model, slots, first) - log_marginal(model, slots, second)
-    return likelihood - log_split_ratio(target.prior, n_clusters(partition) - 1, slots.sizes[first], slots.sizes[second])
+    return union_gain(slots, target, n_clusters(partition), first, second, unions.log_m[at])
 
 
 # ---- commits ---------------------------------------------------------------------------------------------------------------
@@ -383,7 +391,8 @@ def run_proposals(rng, law, arrays, target, unions, begin, end, tally):
                 continue
             tally[SPLITS_PROPOSED] += 1
             if change.kind == CUT:
-                bound += _cut_gain(arrays, target, change.first, spare(partition, 0), spare(partition, 1))
+                part, left = spare(partition, 0), spare(partition, 1)
+                bound += cut_gain(arrays.slots, target, n_clusters(partition), change.first, part, left)
             else:
                 bound += _split_gain(arrays, target, change.first, spare(partition, 1), spare(partition, 0))
         tally[PROPOSED] += 1

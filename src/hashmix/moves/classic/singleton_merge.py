@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hashmix.components.contract import add, clear, load
-from hashmix.core.compiling import helper, implements
+from hashmix.core.compiling import helper, implements, inlined
 from hashmix.core.rng import bernoulli, categorical, integer
 from hashmix.moves.conditional import log_weight, normalise
 from hashmix.moves.contract import Proposal
@@ -17,10 +17,42 @@ from hashmix.moves.tally import WORK
 from hashmix.partition.members import n_clusters, n_rows, spare, uniform_row
 from hashmix.partition.state import State
 
-__all__ = ["SingletonMerge"]
+__all__ = ["SingletonMerge", "log_choice", "log_rate_of_cut", "singletons_after_cut"]
 
 #: Proposals that a schedule may make per sweep, however few the clusters.
 _LEAST = 20
+
+
+# ---- the ratio: used by chains over shards, too -----------------------------------------------------------------------------
+
+
+@helper
+def log_choice(weights, candidates, k, slot):
+    """Log probability with which the weights of k candidates choose a cluster."""
+    total, mine = 0.0, 0.0
+    for c in range(k):
+        total += weights[c]
+        if candidates[c] == slot:
+            mine = weights[c]
+    return log_or_never(mine / total)
+
+
+@inlined
+def log_rate_of_cut(n_rows, n_singletons):
+    """Log of what the ratio of a cut has besides the choice of a partner: 1/S on the way back, 1/n on the way there.
+
+    S is the number of clusters of one row after the cut. A merge has the inverse, with the S before it.
+    """
+    return math.log(n_rows) - math.log(n_singletons)
+
+
+@inlined
+def singletons_after_cut(n_singletons, size):
+    """How many clusters of one row there are when a row has left a cluster of some size."""
+    return n_singletons + (2 if size == 2 else 1)
+
+
+# ---- the law ----------------------------------------------------------------------------------------------------------------
 
 
 class Singletons(NamedTuple):
@@ -70,17 +102,6 @@ def _weigh_partners(arrays, target, i, alone, tally):
     return k
 
 
-@helper
-def _log_choice(scratch, k, slot):
-    """Log probability with which the weights of k candidates choose a cluster."""
-    total, mine = 0.0, 0.0
-    for c in range(k):
-        total += scratch.weights[c]
-        if scratch.candidates[c] == slot:
-            mine = scratch.weights[c]
-    return log_or_never(mine / total)
-
-
 @implements(reads_union, Singletons)
 def _reads_union(law):
     return False
@@ -107,9 +128,9 @@ def _choose(rng, law, arrays, target, tally):
 @implements(weigh_merge, Singletons, argument=1, inline=True)
 def _weigh_merge(rng, law, arrays, target, change, tally):
     """1/n of choosing the row for a cut, against 1/S of choosing the cluster and the weight of its partner."""
-    partition = arrays.partition
-    log_choice = _log_choice(arrays.scratch, n_clusters(partition) - 1, change.second)
-    return math.log(change.note) - math.log(n_rows(partition)) - log_choice
+    partition, scratch = arrays.partition, arrays.scratch
+    chosen = log_choice(scratch.weights, scratch.candidates, n_clusters(partition) - 1, change.second)
+    return -log_rate_of_cut(n_rows(partition), change.note) - chosen
 
 
 @implements(divide, Singletons, argument=1, inline=True)
@@ -119,16 +140,17 @@ def _divide(rng, law, arrays, target, change, tally):
     clear(model, slots, part)
     add(model, slots, part, load(model, slots, target.data, arrays.scratch.rows[0]))
     tally[WORK] += 2
-    n_after = _n_singletons(partition) + (2 if partition.sizes[change.first] == 2 else 1)
-    return math.log(n_rows(partition)) - math.log(n_after)
+    n_after = singletons_after_cut(_n_singletons(partition), partition.sizes[change.first])
+    return log_rate_of_cut(n_rows(partition), n_after)
 
 
 @implements(complete, Singletons, argument=1, inline=True)
 def _complete(rng, law, arrays, target, change, tally):
     if change.kind != CUT:
         return 0.0
-    k = _weigh_partners(arrays, target, arrays.scratch.rows[0], np.int64(-1), tally)
-    return _log_choice(arrays.scratch, k, change.first)
+    scratch = arrays.scratch
+    k = _weigh_partners(arrays, target, scratch.rows[0], np.int64(-1), tally)
+    return log_choice(scratch.weights, scratch.candidates, k, change.first)
 
 
 class SingletonMerge(Proposal):

@@ -25,17 +25,20 @@ from hashmix.run.folder import SECONDS
 from hashmix.run.settings import RunSettings
 from hashmix.run.spread.clusters import Clusters
 from hashmix.run.spread.moves import Done, draw_pool, gibbs, single_rows, split_merge, urn_merge
+from hashmix.run.spread.singletons import singleton_merge
 
 __all__ = ["MOVES", "DrawnClusters", "SpreadChain"]
 
 #: The moves of a sweep, by name.
-MOVES = ("ParallelGibbs", "ParallelSplitMerge", "UrnMerge", "Gibbs")
+MOVES = ("ParallelGibbs", "ParallelSplitMerge", "UrnMerge", "Gibbs", "SingletonMerge")
 #: How the anchors of splits and merges are drawn, sweep after sweep.
 _ANCHORS = ("within", "near", "within", "uniform")
 #: Pairs of anchors per cluster, in warm-up and after it: each takes as many statistics as a few clusters.
 _PER_CLUSTER = (0.5, 0.125)
 #: Least and largest number of pairs; rows of the pool per pair; single rows.
 _LEAST_PAIRS, _MOST_PAIRS, _POOL, _SINGLE = 16, 4096, 4, 32
+#: Proposals about clusters of one row: as many as pairs, but at most so many.
+_MOST_SINGLETONS = 256
 #: Losses without one sweep in between, after which a chain gives up.
 _MOST_LOSSES = 10
 
@@ -155,7 +158,9 @@ class SpreadChain:
             return split_merge(spread, clusters, seed, anchors, self.n_pairs, pool)
         if m == 2:
             return urn_merge(spread, clusters, seed, self.n_pairs, pool)
-        return single_rows(spread, clusters, seed, _SINGLE)
+        if m == 3:
+            return single_rows(spread, clusters, seed, _SINGLE)
+        return singleton_merge(spread, clusters, seed, min(self.n_pairs, _MOST_SINGLETONS))
 
     def _seed(self, purpose: int) -> int:
         return int(stream(self.key, self.sweeps, purpose).state[0])
