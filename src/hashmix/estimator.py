@@ -17,6 +17,7 @@ from hashmix.core.rng import chain_keys, numpy_generator
 from hashmix.core.validation import bad_parameter, check_choice, check_flag, check_integer
 from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
+from hashmix.engines import engine_for
 from hashmix.engines.dask import is_collection
 from hashmix.estimator_input import InputChecks, some_rows
 from hashmix.estimator_spread import SpreadFit
@@ -202,7 +203,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
         array([0, 0, 0, 1, 1, 1])
         """
-        engine = self._engine_for(X)
+        engine = engine_for(X, self.engine, type(self).__name__)
         X = X if engine is not None else self._validated(X, reset=True)
         settings = RunSettings(
             n_draws=self.n_draws,

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hashmix.core.validation import bad_parameter
-from hashmix.engines import ENGINES, Dask, Engine
+from hashmix.engines import Dask, Engine
 from hashmix.engines.dask import is_collection
 from hashmix.engines.sources import FileSource, as_source, is_files
 from hashmix.estimator_input import FrameColumns
@@ -40,16 +40,6 @@ class SpreadFit:
     labels_: Any
     _frame: FrameColumns | None
     _predictive: Predictive
-
-    def _engine_for(self, X: Any) -> Engine | None:
-        """The engine of a fit; None if rows are in this process and every move can be had."""
-        owner = type(self).__name__
-        if isinstance(self.engine, Engine):
-            return self.engine
-        name = ENGINES.check(self.engine, owner)
-        if name == "threads":
-            return Dask() if is_collection(X) else None
-        return ENGINES[name]()
 
     def _fit_spread(self, X: Any, engine: Engine, settings: RunSettings) -> Any:
         owner = type(self).__name__

@@ -70,6 +70,13 @@ def test_collections_and_files(client, tmp_path):
     np.testing.assert_array_equal(model.cut(2).compute(), here.cut(2))
 
 
+def test_sample_on_workers(client, expected):
+    settings = {"n_draws": 15, "n_warmup": 6, "random_state": 3}
+    for data, engine in ((da.from_array(X, chunks=(123, 1)), "threads"), (X, "dask"), (X, hm.engines.Dask(client))):
+        posterior = hm.sample(data, COMPONENT, engine=engine, **settings)
+        assert same([*posterior.labels[0], posterior.log_joint], expected[:-1])
+
+
 def test_a_frame(client):
     dd = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
