@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hashmix.core.registry import Registry
+from hashmix.core.validation import bad_parameter
 from hashmix.engines.contract import Engine
 from hashmix.engines.cuda import Cuda
 from hashmix.engines.dask import Dask, is_collection
+from hashmix.engines.sources import is_files
 from hashmix.engines.threads import Threads
 
 __all__ = ["ENGINES", "Cuda", "Dask", "Engine", "Threads", "engine_for"]
@@ -34,5 +36,8 @@ def engine_for(X: Any, engine: str | Engine, owner: str) -> Engine | None:
         return engine
     name = ENGINES.check(engine, owner)
     if name == "threads":
+        if is_files(X):
+            what = "rows, or files with an engine, such as engine=hm.engines.Threads() or 'dask'"
+            raise bad_parameter(owner, "X", what, X)
         return Dask() if is_collection(X) else None
     return ENGINES[name]()
