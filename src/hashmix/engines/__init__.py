@@ -12,7 +12,7 @@ from hashmix.engines.dask import Dask, is_collection
 from hashmix.engines.sources import is_files
 from hashmix.engines.threads import Threads
 
-__all__ = ["ENGINES", "Cuda", "Dask", "Engine", "Threads", "engine_for"]
+__all__ = ["ENGINES", "Cuda", "Dask", "Engine", "Threads"]
 
 #: The engines that have a name.
 ENGINES: Registry[Engine] = Registry("engine", Engine)
