@@ -47,6 +47,7 @@ BENCHMARKS = [
     Benchmark("start_up.py"),
     Benchmark("sbc.py --jobs {cores}"),
     Benchmark("soak.py"),
+    Benchmark("engines.py time kills"),
     Benchmark("resolutions.py --data {data}"),
     Benchmark("resolutions.py --data {data} --half kept"),
     Benchmark("texts.py --cap 60 --data {data}"),

@@ -22,7 +22,10 @@ from hashmix.paper.comparison import PAPER
 from hashmix.paper.methods import METHODS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("results", "how_many_clusters", "exactness", "paper"))]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{page}.md" for page in ("results", "how_many_clusters", "exactness", "paper", "scaling_out")),
+]
 _MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
 
 
@@ -218,6 +221,19 @@ def soak(results: dict[str, Any]) -> Lines:
     yield [f"{fits['fits']:,} fits in one process", f"{fits['resident memory, MB']:.0f}", per_fit]
 
 
+def engines(time: dict[str, Any], kills: dict[str, Any]) -> Lines:
+    workers, travelled = time["workers"], (time["sent per sweep, bytes"], time["received per sweep, bytes"])
+    yield ["what", f"`Threads({workers})`", f"Dask, {workers} workers of one thread"]
+    data = f"{time['rows']:,} × {time['columns']}, K = {time['clusters']}"
+    dask = f"{time['dask, s']:.2f} ({time['dask / threads']:.2f} times)"
+    yield [f"{data}: seconds per sweep", f"{time['threads, s']:.2f}", dask]
+    yield ["to and from all workers per sweep, MB", "–", " and ".join(f"{size / 1e6:.1f}" for size in travelled)]
+    multiple = time["times (statistics + parameters) x workers"]
+    yield ["the same, times (statistics + parameters) · workers", "–", f"{multiple:.1f}"]
+    ended = f"{kills['same draws']} of {kills['kills']}"
+    yield ["runs with a worker killed at a random moment that ended in the same draws", "–", ended]
+
+
 def paper_speed(*parts: dict[str, Any]) -> Lines:
     """How much sooner each sampler is at the level at which the better baseline ends."""
     methods = [name for name in _titles(*parts) if name not in ("rgsm", "sdds")]
@@ -312,6 +328,7 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "starting_scale": (["starting_scale"], starting_scale),
     "calibration": (["sbc"], calibration),
     "soak": (["soak"], soak),
+    "engines": (["engines_time", "engines_kills"], engines),
     "paper_speed": (["paper_main", "paper_large"], paper_speed),
     "paper_quality": (["paper_main", "paper_large"], paper_quality),
     "paper_hard": (["paper_hard"], paper_hard),

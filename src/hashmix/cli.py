@@ -17,7 +17,7 @@ import numpy as np
 
 import hashmix
 from hashmix.cli_data import DATA_OPTIONS, add_data_options, ingest, resolved
-from hashmix.cli_engine import ENGINE_OPTIONS, add_engine_options, fit_with_engine, uses_engine
+from hashmix.cli_engine import ENGINE_OPTIONS, add_engine_options, check_one_file, fit_with_engine, uses_engine
 from hashmix.cli_results import summarise, write_results
 from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
@@ -184,7 +184,9 @@ def _report(options: argparse.Namespace) -> int:
         title = Path(fit.data).name
         if fit.draws is not None:  # resumed, perhaps with more
             posterior.settings["n_draws"] = fit.draws
-        if Path(fit.data).is_file():
+        if uses_engine(fit):
+            print("the report is written without the rows, which the engine read", file=sys.stderr)
+        elif Path(fit.data).is_file():
             X, names = ingest(fit, False)[:2]
             if fit.sample_size is not None:
                 X = some_rows(X, sampled_rows(X.shape[0], fit.sample_size, fit.seed, "hashmix report"))
@@ -210,6 +212,7 @@ def _fit(options: argparse.Namespace) -> int:
         with _started(folder, text):
             fit_with_engine(options, model, folder)
         return 0
+    check_one_file(options.data)
     data = ingest(options, show)
     X, names = data.X, data.names
     print(*data.lines, sep="\n", end="\n" if data.lines else "")

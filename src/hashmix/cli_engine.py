@@ -1,9 +1,10 @@
-"""``hashmix fit --engine dask`` or ``cuda``: files are read where rows will be, and labels are written part by part."""
+"""``hashmix fit`` with an engine: files are read where rows will be, and labels are written part by part."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import io
 import json
 import time
@@ -15,7 +16,7 @@ import numpy as np
 
 from hashmix.core.files import write_atomically
 from hashmix.core.validation import bad_parameter
-from hashmix.engines import ENGINES, Cuda, Dask, Engine
+from hashmix.engines import ENGINES, Cuda, Dask, Engine, Threads
 from hashmix.engines.sources import as_source
 from hashmix.estimator import SplitMergeMixture
 
@@ -45,9 +46,28 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def uses_engine(options: argparse.Namespace) -> bool:
-    """Whether a fit is for Dask workers or a GPU."""
+    """Whether a fit is for Dask workers or a GPU, or for threads that read a pattern of files."""
     others = (options.scheduler, options.workers, options.device)
-    return options.engine not in (None, "threads") or any(option is not None for option in others)
+    here = options.engine is None or (options.engine == "threads" and not _is_pattern(options.data))
+    return not here or any(option is not None for option in others)
+
+
+def check_one_file(data: str) -> None:
+    """Raise a FileNotFoundError if a pattern is given to a fit without an engine.
+
+    Examples
+    --------
+    >>> from hashmix.cli_engine import check_one_file
+    >>> check_one_file("people.csv")
+    """
+    if _is_pattern(data):
+        wanted = "--engine threads to read them into memory, or --workers N"
+        raise FileNotFoundError(f"There is no file {data!r}. If it is a pattern of .npy or .parquet files, it needs {wanted}.")
+
+
+def _is_pattern(data: str) -> bool:
+    """Whether a name stands for files that match it."""
+    return glob.has_magic(data) and not Path(data).exists()
 
 
 def fit_with_engine(options: argparse.Namespace, model: SplitMergeMixture, folder: Path) -> None:
@@ -104,6 +124,8 @@ def _engine(options: argparse.Namespace) -> Iterator[Engine]:
             if getattr(options, name) is not None:
                 raise bad_parameter("hashmix fit", f"--{name}", "left out with --engine cuda", getattr(options, name))
         yield Cuda(options.device or "cuda")
+    elif options.engine == "threads" and (options.scheduler, options.workers, options.device) == (None, None, None):
+        yield Threads()
     elif options.device is not None:
         raise bad_parameter("hashmix fit", "--device", "left out without --engine cuda", options.device)
     else:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -17,13 +17,14 @@ from hashmix.core.rng import chain_keys, numpy_generator
 from hashmix.core.validation import bad_parameter, check_choice, check_flag, check_integer
 from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
+from hashmix.engines import engine_for
 from hashmix.engines.dask import is_collection
 from hashmix.estimator_input import InputChecks, some_rows
 from hashmix.estimator_spread import SpreadFit
 from hashmix.posterior import Posterior
 from hashmix.posterior.describe.words import Word, representative_rows, top_words
 from hashmix.posterior.estimate.matching import contingency_table, match_clusters
-from hashmix.posterior.predictive import Predictive
+from hashmix.posterior.predictive import Matched, Predictive, cluster_probabilities, log_density
 from hashmix.posterior.verdict import disagreement
 from hashmix.problem import Problem
 from hashmix.resolutions import Resolutions
@@ -204,7 +205,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         >>> hm.SplitMergeMixture(component, random_state=0).fit(X).labels_
         array([0, 0, 0, 1, 1, 1])
         """
-        engine = self._engine_for(X)
+        engine = engine_for(X, self.engine, type(self).__name__)
         X = X if engine is not None else self._validated(X, reset=True)
         settings = RunSettings(
             n_draws=self.n_draws,
@@ -298,20 +299,18 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
             return X
         return X.select_columns(self._columns) if isinstance(X, MixedRows) else X[:, self._columns]
 
-    def _log_joint_with_clusters(self, X: Any) -> np.ndarray:
-        """Log weight + log predictive of every row in every cluster."""
-        rows = self._checked_rows(X)
-        return self._predictive.log_joint(rows)
-
-    def _each_draw(self, X: Any, n_draws: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Log weight + log predictive of every row in every cluster of some draws, and the estimate's cluster each matches."""
-        rows = self._checked_rows(X)
-        n_draws = check_integer(type(self).__name__, "n_draws", n_draws, low=1)
-        target = self._target
+    def _draws(self, n_draws: Any) -> Iterator[Matched]:
+        """The predictives of some draws, and the estimate's clusters that theirs match; None stands for the estimate."""
+        check_is_fitted(self)
+        if n_draws is None:
+            yield Matched(self._predictive, np.arange(self.n_clusters_))
+            return
+        n_draws, target = check_integer(type(self).__name__, "n_draws", n_draws, low=1), self._target
         for labels, learned in self.posterior_.spread_with_hyperparameters(n_draws):
             component = target.component.with_hyperparameters(learned)
-            log_p = Predictive.given(labels, component, target.prior, target.rows).log_joint(rows)
-            yield log_p, match_clusters(contingency_table(self._estimate, labels, (self.n_clusters_, log_p.shape[1])))
+            predictive = Predictive.given(labels, component, target.prior, target.rows)
+            table = contingency_table(self._estimate, labels, (self.n_clusters_, len(predictive.weights)))
+            yield Matched(predictive, match_clusters(table))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable cluster of each row; for a Dask array or DataFrame, a Dask array that is computed when asked for.
@@ -335,7 +334,8 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix, Dask array or DataFrame of shape (n_samples, n_features)
+            For a collection of Dask, what is returned is a Dask array that is computed when asked for.
         n_draws : int, optional
             Average over this many draws, evenly spread, instead of conditioning on the estimate. Clusters of draws are matched
             with those of the estimate; the probability of clusters without a match is divided in proportion.
@@ -353,29 +353,24 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         >>> model.predict_proba([[5.0], [500.0]], new_cluster=True)[:, 2].round(2)
         array([0., 1.])
         """
-        if check_flag(type(self).__name__, "new_cluster", new_cluster):
-            if n_draws is not None:
-                raise bad_parameter(type(self).__name__, "n_draws", "None if new_cluster is given", n_draws)
-            rows = self._checked_rows(X)
-            log_p = np.column_stack([self._predictive.log_joint(rows), self._predictive.log_new(rows)])
-            return softmax(log_p, axis=1)
+        if check_flag(type(self).__name__, "new_cluster", new_cluster) and n_draws is not None:
+            raise bad_parameter(type(self).__name__, "n_draws", "None if new_cluster is given", n_draws)
+        if is_collection(X):
+            return self._predict_proba_lazily(X, list(self._draws(n_draws)), new_cluster)
+        rows = self._checked_rows(X)
+        if new_cluster:
+            return self._predictive.probabilities_and_new(rows)
         if n_draws is None:
-            if is_collection(X):
-                return self._predict_proba_lazily(X)
-            return softmax(self._log_joint_with_clusters(X), axis=1)
-        total: Any = 0.0
-        for log_p, match in self._each_draw(X, n_draws):
-            shares = np.zeros((len(log_p), self.n_clusters_))
-            shares[:, match[match >= 0]] = softmax(log_p, axis=1)[:, match >= 0]
-            total = total + shares
-        return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            return softmax(self._predictive.log_joint(rows), axis=1)
+        return cluster_probabilities(rows, self._draws(n_draws), self.n_clusters_)
 
     def score_samples(self, X: Any, n_draws: int | None = None) -> np.ndarray:
         """The log posterior predictive density of each row.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix, Dask array or DataFrame of shape (n_samples, n_features)
+            For a collection of Dask, what is returned is a Dask array that is computed when asked for.
         n_draws : int, optional
             Average the density over this many draws, evenly spread, instead of conditioning on the estimate.
 
@@ -388,13 +383,12 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         >>> bool(model.score_samples([[5.0]])[0] > model.score_samples([[0.0]])[0])
         True
         """
-        if n_draws is None:
-            return logsumexp(self._log_joint_with_clusters(X), axis=1)
-        each = [logsumexp(log_p, axis=1) for log_p, _ in self._each_draw(X, n_draws)]
-        return logsumexp(each, axis=0) - np.log(len(each))
+        if is_collection(X):
+            return self._score_lazily(X, list(self._draws(n_draws)))
+        return log_density(self._checked_rows(X), self._draws(n_draws))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log posterior predictive density of the rows.
+        """The mean log posterior predictive density of the rows; that of a collection of Dask is added up block by block.
 
         Examples
         --------
@@ -404,7 +398,8 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         >>> -4 < hm.SplitMergeMixture(random_state=0).fit(X).score(X) < -1
         True
         """
-        return float(self.score_samples(X).mean())
+        found = self.score_samples(X).mean()
+        return float(found.compute() if is_collection(X) else found)
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw new rows from the posterior predictive; return them and the cluster each came from.

@@ -18,6 +18,7 @@ from hashmix.data.frames import raw_columns
 from hashmix.data.kinds import as_numbers, is_plain, recognise
 from hashmix.data.mixed import Column, MixedRows, as_mixed
 from hashmix.data.rows import Rows
+from hashmix.engines.dask import is_collection
 
 __all__ = ["FrameColumns", "InputChecks", "some_rows"]
 
@@ -85,6 +86,8 @@ class InputChecks:
 
         Counts may be sparse and keep their type; values are checked with the component.
         """
+        if is_collection(X):
+            raise bad_parameter(type(self).__name__, "X", "rows in memory here: compute() it, or a part of it", type(X))
         family = self._family()
         blanks = family is None or family.takes_blanks
         if isinstance(X, MixedRows):

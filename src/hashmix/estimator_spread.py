@@ -7,16 +7,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hashmix.core.validation import bad_parameter
-from hashmix.engines import ENGINES, Dask, Engine
+from hashmix.engines import Dask, Engine
 from hashmix.engines.dask import is_collection
 from hashmix.engines.sources import FileSource, as_source, is_files
 from hashmix.estimator_input import FrameColumns
-from hashmix.posterior.predictive import Predictive
+from hashmix.posterior.predictive import Matched, Predictive, cluster_probabilities, log_density
 from hashmix.posterior.verdict import disagreement
 from hashmix.run.settings import RunSettings
 from hashmix.spread_sampling import Sampled, sample_spread
@@ -40,16 +39,6 @@ class SpreadFit:
     labels_: Any
     _frame: FrameColumns | None
     _predictive: Predictive
-
-    def _engine_for(self, X: Any) -> Engine | None:
-        """The engine of a fit; None if rows are in this process and every move can be had."""
-        owner = type(self).__name__
-        if isinstance(self.engine, Engine):
-            return self.engine
-        name = ENGINES.check(self.engine, owner)
-        if name == "threads":
-            return Dask() if is_collection(X) else None
-        return ENGINES[name]()
 
     def _fit_spread(self, X: Any, engine: Engine, settings: RunSettings) -> Any:
         owner = type(self).__name__
@@ -113,11 +102,15 @@ class SpreadFit:
         rows = self._as_array(X)
         return rows.map_blocks(label_block, self._predictive, self._columns, drop_axis=1, dtype=np.intp)
 
-    def _predict_proba_lazily(self, X: Any) -> Any:
-        check_is_fitted(self)
+    def _predict_proba_lazily(self, X: Any, draws: list[Matched], new_cluster: bool) -> Any:
         rows = self._as_array(X)
-        chunks = (rows.chunks[0], (self.n_clusters_,))
-        return rows.map_blocks(_proba_block, self._predictive, self._columns, chunks=chunks, dtype=np.float64)
+        chunks = (rows.chunks[0], (self.n_clusters_ + new_cluster,))
+        if new_cluster:
+            return rows.map_blocks(_new_block, self._predictive, self._columns, chunks=chunks, dtype=np.float64)
+        return rows.map_blocks(_proba_block, draws, self.n_clusters_, self._columns, chunks=chunks, dtype=np.float64)
+
+    def _score_lazily(self, X: Any, draws: list[Matched]) -> Any:
+        return self._as_array(X).map_blocks(_density_block, draws, self._columns, drop_axis=1, dtype=np.float64)
 
     def _lazy_probabilities(self) -> Any:
         rows = self._as_array(self._rows_to_label)
@@ -142,10 +135,20 @@ def label_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.n
     return predictive.labels(_used(block, predictive, columns), 1) if len(block) else np.zeros(0, np.intp)
 
 
-def _proba_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.ndarray:
+def _proba_block(block: Any, draws: list[Matched], n_clusters: int, columns: np.ndarray) -> np.ndarray:
     if not len(block):
-        return np.zeros((0, len(predictive.weights)))
-    return softmax(predictive.log_joint(_used(block, predictive, columns)), axis=1)
+        return np.zeros((0, n_clusters))
+    return cluster_probabilities(_used(block, draws[0].predictive, columns), draws, n_clusters)
+
+
+def _new_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.ndarray:
+    if not len(block):
+        return np.zeros((0, len(predictive.weights) + 1))
+    return predictive.probabilities_and_new(_used(block, predictive, columns))
+
+
+def _density_block(block: Any, draws: list[Matched], columns: np.ndarray) -> np.ndarray:
+    return log_density(_used(block, draws[0].predictive, columns), draws) if len(block) else np.zeros(0)
 
 
 def _own_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.ndarray:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hashmix.components import Component
-from hashmix.core.progress import progress_bar
 from hashmix.core.threads import one_blas_thread
+from hashmix.engines import Engine, engine_for
 from hashmix.moves import Move, Work
 from hashmix.posterior import Posterior
 from hashmix.priors import PartitionPrior
@@ -24,8 +22,10 @@ from hashmix.run.chain import Chain, Recorder, Sweep
 from hashmix.run.folder import RunFolder
 from hashmix.run.settings import RunSettings
 from hashmix.run.starts import first_states
+from hashmix.run.together import finish, run_chains
+from hashmix.spread_sampling import sample_spread
 
-__all__ = ["finish", "run_chains", "run_problem", "sample"]
+__all__ = ["run_problem", "sample"]
 
 
 def sample(
@@ -41,6 +41,7 @@ def sample(
     random_state: Any = None,
     init: Any = "single",
     max_seconds: float | None = None,
+    engine: str | Engine = "threads",
     n_jobs: int | None = None,
     progress: bool = False,
     run_dir: str | os.PathLike[str] | None = None,
@@ -54,7 +55,7 @@ def sample(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
+    X : array, sparse matrix, Dask array or DataFrame of shape (n_samples, n_features), or files with an engine
         Finite numbers, not copied if they are C-contiguous float32 or float64; or counts, dense or sparse. The column
         indices of a CSR matrix with sorted indices are not copied.
     component : str or Component, default="auto"
@@ -82,6 +83,8 @@ def sample(
         (n_samples,), or the last draws of the chains of a posterior of the same rows.
     max_seconds : float, optional
         Stop after this time (compilation not counted) and return the draws so far.
+    engine : str or Engine, default="threads"
+        Where rows are: "threads" (here), "dask", "cuda" or an object of :mod:`hashmix.engines`; Dask collections imply "dask".
     n_jobs : int, optional
         Threads that run chains and hash rows; None or -1 for one per processor. Does not change the result.
     progress : bool, default=False
@@ -114,7 +117,14 @@ def sample(
     settings = RunSettings(
         n_draws, n_warmup, thin, n_chains, random_state, init, max_seconds, n_jobs, progress, run_dir, callback
     )
-    return run_problem(Problem.resolve(X, component, prior, moves, settings))
+    where = engine_for(X, engine, "sample")
+    if where is None:
+        return run_problem(Problem.resolve(X, component, prior, moves, settings))
+    spread = where.open(X, "sample")
+    try:
+        return sample_spread(spread, component, prior, moves, settings).posterior
+    finally:
+        spread.close()
 
 
 def run_problem(problem: Problem) -> Posterior:
@@ -172,76 +182,6 @@ def _start_chains(problem: Problem, recorder: Recorder, run: RunFolder | None) -
         for chain, known in zip(chains, kept, strict=True):
             chain.restore(known)
     return chains
-
-
-def run_chains(chains: list[Any], settings: RunSettings, begin: float) -> str | None:
-    """Run all chains to their end; return what stopped them earlier, if anything did."""
-    stop = threading.Event()
-    stopped_by = None
-    deadline = None if settings.max_seconds is None else begin + settings.max_seconds
-    n_workers = min(settings.n_jobs, len(chains))
-
-    def work(mine: list[Chain]) -> None:
-        # Chains of one worker take turns, so that they are equally long when they are stopped.
-        while mine := [chain for chain in mine if not chain.finished]:
-            for chain in mine:
-                if stop.is_set():
-                    return
-                chain.sweep(stop)
-
-    total, done_before = len(chains) * settings.total_sweeps, sum(chain.sweeps for chain in chains)
-    with (
-        progress_bar(total, done_before, settings.progress) as show,
-        ThreadPoolExecutor(n_workers, thread_name_prefix="hashmix") as pool,
-    ):
-        pending = {pool.submit(work, chains[w::n_workers]) for w in range(n_workers)}
-        try:
-            while pending:
-                left = 0.1 if deadline is None else min(0.1, max(0.0, deadline - time.perf_counter()))
-                done, pending = wait(pending, timeout=left, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                show(sum(chain.sweeps for chain in chains), *chains[0].seen)
-                if stop.is_set() and stopped_by is None:
-                    stopped_by = "callback"
-                if pending and not stop.is_set() and deadline is not None and time.perf_counter() >= deadline:
-                    stopped_by = "max_seconds"
-                    stop.set()
-        except KeyboardInterrupt:
-            stopped_by = "interrupt"
-        finally:
-            stop.set()
-    return stopped_by
-
-
-def finish(record: Posterior, chains: list[Any], stopped_by: str | None) -> Posterior:
-    """The draws that were made; if chains were stopped during warm-up, the state they were in."""
-    if stopped_by is None or all(chain.finished for chain in chains):
-        return record
-    word = {"interrupt": "Interrupted", "max_seconds": "Out of time (max_seconds)", "callback": "Stopped by the callback"}[
-        stopped_by
-    ]
-    if not any(chain.draws for chain in chains):
-        for chain in chains:
-            chain.write_draw()
-        warnings.warn(
-            f"{word} after {chains[0].sweeps} sweeps, before the first draw: the state reached is returned as the only draw, "
-            "and is not a sample from the posterior.",
-            UserWarning,
-            stacklevel=4,
-        )
-        return record.rectangle(range(len(chains)), 1)
-    lengths = sorted((chain.draws for chain in chains), reverse=True)
-    # The rectangle (chains × draws) with the most draws.
-    n_kept = max(range(1, len(lengths) + 1), key=lambda k: k * lengths[k - 1])
-    shortest = lengths[n_kept - 1]
-    kept = [chain.number for chain in chains if chain.draws >= shortest][:n_kept]
-    warnings.warn(
-        f"{word}: {shortest} of {record.n_draws} draws in {n_kept} of {len(chains)} chains are returned.",
-        UserWarning,
-        stacklevel=4,
-    )
-    return record.rectangle(kept, shortest)
 
 
 def _warn_if_published(problem: Problem) -> None:

@@ -25,7 +25,7 @@ from hashmix.run.folder import RunFolder
 from hashmix.run.settings import RunSettings
 from hashmix.run.spread.chain import MOVES, DrawnClusters, SpreadChain
 from hashmix.run.starts import clustered
-from hashmix.sampling import finish, run_chains
+from hashmix.run.together import finish, run_chains
 
 __all__ = ["Sampled", "sample_spread"]
 

@@ -70,6 +70,45 @@ def test_collections_and_files(client, tmp_path):
     np.testing.assert_array_equal(model.cut(2).compute(), here.cut(2))
 
 
+def test_collections_are_not_computed_in_the_client(client, monkeypatch):
+    """What is asked of all rows of a collection is lazy, and worked on block by block."""
+
+    def computed(self, *args, **kwargs):
+        raise AssertionError("all rows are in the client")
+
+    monkeypatch.setattr(da.Array, "__array__", computed)
+    array = da.from_array(X, chunks=(100, 2))
+    model = fitted(X, hm.engines.Threads(1))
+    asked = {
+        "score_samples": [{}, {"n_draws": 3}],
+        "predict_proba": [{}, {"n_draws": 3}, {"new_cluster": True}],
+    }
+    for method, ways in asked.items():
+        for how in ways:
+            lazy = getattr(model, method)(array, **how)
+            assert isinstance(lazy, da.Array), method
+            here = getattr(model, method)(X, **how)
+            np.testing.assert_allclose(lazy.compute(), here)
+            assert lazy.shape == here.shape
+    assert model.score(array) == pytest.approx(model.score(X))
+    assert isinstance(model.score(array), float)
+    with pytest.raises(ValueError, match="'n_draws' parameter of SplitMergeMixture must be None if new_cluster is given"):
+        model.predict_proba(array, n_draws=2, new_cluster=True)
+    with pytest.raises(ValueError, match="'n_draws' parameter of SplitMergeMixture must be an integer"):
+        model.score_samples(array, n_draws=0)
+    with pytest.raises((ValueError, TypeError), match="'X' parameter of SplitMergeMixture must be rows in memory here"):
+        model.representatives(array)
+    with pytest.raises((ValueError, TypeError), match="'X' parameter of .* must be an array or files with this engine"):
+        fitted(array, hm.engines.Threads(1))
+
+
+def test_sample_on_workers(client, expected):
+    settings = {"n_draws": 15, "n_warmup": 6, "random_state": 3}
+    for data, engine in ((da.from_array(X, chunks=(123, 1)), "threads"), (X, "dask"), (X, hm.engines.Dask(client))):
+        posterior = hm.sample(data, COMPONENT, engine=engine, **settings)
+        assert same([*posterior.labels[0], posterior.log_joint], expected[:-1])
+
+
 def test_a_frame(client):
     dd = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
@@ -78,6 +117,8 @@ def test_a_frame(client):
     assert model.feature_names_in_.tolist() == ["a", "b"]
     np.testing.assert_array_equal(np.asarray(model.labels_), fitted(X, hm.engines.Threads(1)).labels_)
     assert model.predict(frame).compute().shape == (N,)
+    np.testing.assert_allclose(model.score_samples(frame).compute(), model.score_samples(frame.compute()))
+    assert model.score(frame) == pytest.approx(model.score(frame.compute()))
 
 
 def test_what_is_wrong_is_said_with_part_and_worker(client, tmp_path):

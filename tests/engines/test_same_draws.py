@@ -107,6 +107,19 @@ def test_sums_of_blocks_are_rounded_alike():
     assert len(found) == 1
 
 
+def test_sample_takes_an_engine(expected):
+    """The public function gives the draws of the engine that it is told."""
+    settings = {"n_draws": 15, "n_warmup": 6, "random_state": 3}
+    for n_threads in (1, 2):
+        posterior = hm.sample(X, COMPONENT, engine=hm.engines.Threads(n_threads), **settings)
+        assert same([*posterior.labels[0], posterior.log_joint], expected[:-1])
+    assert "ParallelSplitMerge" in posterior.move_stats
+    with pytest.raises(ValueError, match="'moves' parameter of sample must be 'auto' with an engine"):
+        hm.sample(X, COMPONENT, moves="lss", engine=hm.engines.Threads(1), **settings)
+    with pytest.raises(ValueError, match="'engine' parameter of sample must be"):
+        hm.sample(X, COMPONENT, engine="mpi", **settings)
+
+
 # ---- faults: the tests above would notice -----------------------------------------------------------------------------------
 
 

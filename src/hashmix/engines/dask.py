@@ -14,7 +14,7 @@ import numpy as np
 from hashmix.core.validation import bad_parameter, check_integer
 from hashmix.engines.blocks import block_size, share_out
 from hashmix.engines.contract import Engine, LostShardError, Spread
-from hashmix.engines.remote import RemoteShard, WorkerError, about_worker
+from hashmix.engines.remote import RemoteShard, WorkerError, asking_for_version
 from hashmix.engines.shard import Layout, Preparation
 from hashmix.engines.sources import ArraySource, Part, Parts, Source, as_source, common_parts
 
@@ -155,9 +155,9 @@ class _OnWorkers(Spread):
         if not self._workers():
             self.client.wait_for_workers(1, timeout=_PATIENCE)
         mine = version("hashmix")
-        for worker, theirs in self.client.run(about_worker).items():
+        for worker, (theirs, why) in self.client.run(asking_for_version()).items():
             if theirs != mine:
-                what = "has no hashmix" if theirs is None else f"has hashmix {theirs}"
+                what = f"has no hashmix ({why})" if theirs is None else f"has hashmix {theirs}"
                 raise RuntimeError(f"Worker {worker} {what}, the client {mine}: install the same version everywhere.")
 
     def _each(self, function: Callable[[Any], Part], arguments: list[Any]) -> list[Part]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 from hashmix.engines.shard import Layout, Shard
 
-__all__ = ["RemoteShard", "WorkerError", "about_worker"]
+__all__ = ["RemoteShard", "WorkerError", "asking_for_version"]
 
 #: Errors that are about what the user gave; others are raised as RuntimeError.
 _KINDS: dict[str, type[Exception]] = {
@@ -61,9 +60,18 @@ class RemoteShard:
         return WorkerError.instead_of(lambda: [self._shard.answer(verb, arguments) for verb, arguments in messages][-1])
 
 
-def about_worker() -> str | None:
-    """The version of hashmix that a worker has."""
-    try:
-        return version("hashmix")
-    except PackageNotFoundError:
-        return None
+def asking_for_version() -> Callable[[], tuple[str | None, str]]:
+    """A function that says which version of hashmix a worker has, or why it has none.
+
+    It is sent as it is, not by its name, because a worker without hashmix could not look that up.
+    """
+
+    def ask() -> tuple[str | None, str]:
+        import importlib
+
+        try:
+            return str(importlib.import_module("hashmix").__version__), ""
+        except Exception as error:
+            return None, f"{type(error).__name__}: {error}"
+
+    return ask

@@ -83,6 +83,8 @@ class ArraySource(Source):
         self.owner = owner
         if hasattr(X, "tocsr"):
             raise bad_parameter(owner, "X", "dense rows: engines take no sparse matrices yet", type(X))
+        if hasattr(X, "__dask_graph__"):
+            raise bad_parameter(owner, "X", "an array or files with this engine: collections of Dask need 'dask'", type(X))
         self.names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         array = np.asarray(X)
         if array.dtype.kind not in "fbui" or array.ndim != 2 or array.shape[1] < 1:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import vstack
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, softmax
 
 from hashmix.components.contract import Component
 from hashmix.core.threads import Threads
@@ -15,7 +15,7 @@ from hashmix.core.validation import check_n_jobs
 from hashmix.data.rows import Rows
 from hashmix.priors.contract import PartitionPrior
 
-__all__ = ["Predictive", "predictive_weights"]
+__all__ = ["Matched", "Predictive", "cluster_probabilities", "log_density", "predictive_weights"]
 
 
 #: Rows that one thread labels per task.
@@ -99,6 +99,10 @@ class Predictive(NamedTuple):
         empty = self.stats[:1] * 0.0
         return self.component.log_predictives(self.model, empty, X)[:, 0] + np.log(self.new_weight)
 
+    def probabilities_and_new(self, X: Any) -> np.ndarray:
+        """The probability of every cluster for every row, and in a last column that of a new cluster, (n, K + 1)."""
+        return softmax(np.column_stack([self.log_joint(X), self.log_new(X)]), axis=1)
+
     def labels(self, rows: Rows, n_jobs: int | None = None) -> np.ndarray:
         """The most probable cluster of every row, in parts and in threads; no (n, K) array is made."""
         return np.concatenate(self._by_part(rows, n_jobs, lambda log_p, begin: log_p.argmax(axis=1)))
@@ -129,3 +133,47 @@ class Predictive(NamedTuple):
             drawn.append(self.component.draw_rows(parameters, np.arange(len(block)), rng))
         rows = vstack(drawn, format="csr") if hasattr(drawn[0], "tocsr") else np.concatenate(drawn)
         return rows, clusters
+
+
+class Matched(NamedTuple):
+    """The predictive of a draw, and the estimate's cluster that each of its clusters matches; -1 for none."""
+
+    predictive: Predictive
+    match: np.ndarray
+
+
+def cluster_probabilities(rows: Any, draws: Iterable[Matched], n_clusters: int) -> np.ndarray:
+    """The probability of each of the estimate's clusters for each row, averaged over draws.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.posterior.predictive import Matched, Predictive, cluster_probabilities
+    >>> component, prior = hm.components.DiagonalGaussian(0.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+    >>> predictive = Predictive.given(np.array([0, 0, 1]), component, prior, component.rows([[0.0], [0.1], [5.0]]))
+    >>> cluster_probabilities([[0.05], [5.0]], [Matched(predictive, np.array([1, 0]))], 2).argmax(axis=1)
+    array([1, 0])
+    """
+    total: Any = 0.0
+    for predictive, match in draws:
+        log_p = predictive.log_joint(rows)
+        shares = np.zeros((len(log_p), n_clusters))
+        shares[:, match[match >= 0]] = softmax(log_p, axis=1)[:, match >= 0]
+        total = total + shares
+    return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+
+
+def log_density(rows: Any, draws: Iterable[Matched]) -> np.ndarray:
+    """The log posterior predictive density of each row; the density is averaged over draws.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.posterior.predictive import Matched, Predictive, log_density
+    >>> component, prior = hm.components.DiagonalGaussian(0.0, 0.1, 2.0, 0.1), hm.priors.DirichletProcess(1.0)
+    >>> predictive = Predictive.given(np.array([0, 0, 1]), component, prior, component.rows([[0.0], [0.1], [5.0]]))
+    >>> log_density([[0.05], [5.0], [70.0]], [Matched(predictive, np.array([0, 1]))]).argsort()
+    array([2, 1, 0])
+    """
+    each = [logsumexp(draw.predictive.log_joint(rows), axis=1) for draw in draws]
+    return logsumexp(each, axis=0) - np.log(len(each))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,8 +67,9 @@ def smallest_integers(labels: np.ndarray) -> np.ndarray:
 class StoredLabels:
     """Labels of shape (chain, draw, row), most of them on disk; for reading, they behave like an array of this shape.
 
-    ``labels[chain, draw]`` are the labels of one draw; ``labels[chains, :n]`` fewer chains or draws; ``np.asarray(labels)``
-    all of them, in memory. Draws that were set and are not on disk yet are kept in memory.
+    ``labels[chain, draw]`` are the labels of one draw, ``labels[chain]`` all of a chain; ``labels[chains, begin:end]`` are
+    fewer chains or draws, still on disk; ``np.asarray(labels)`` are all, in memory. Draws that were set and are not on disk
+    yet are kept in memory.
 
     Examples
     --------
@@ -91,14 +93,37 @@ class StoredLabels:
     def __setitem__(self, place: tuple[int, int], labels: np.ndarray) -> None:
         self._pending[place] = np.array(labels, dtype=np.int32)
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
     def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, tuple) and len(place) == 2 and all(isinstance(p, (int, np.integer)) for p in place):
-            return self._draw(int(place[0]), int(place[1]))
-        chains, draws = place
-        numbers = np.arange(self.shape[0])[chains]
-        part = StoredLabels((len(numbers), len(range(self.shape[1])[draws]), self.shape[2]))
-        part.chunks = [self.chunks[c] for c in numbers]
-        part._pending = {(k, d): labels for k, c in enumerate(numbers) for (b, d), labels in self._pending.items() if b == c}
+        places = place if isinstance(place, tuple) else (place,)
+        if any(one is Ellipsis for one in places):
+            at = next(k for k, one in enumerate(places) if one is Ellipsis)
+            places = (*places[:at], *(slice(None),) * (4 - len(places)), *places[at + 1 :])
+        places = (*places, *(slice(None),) * (3 - len(places)))
+        listed = [one for one in places if not isinstance(one, (int, np.integer, slice))]
+        if len(places) != 3 or len(listed) > 1 or not all(np.ndim(one) == 1 for one in listed):
+            return np.asarray(self)[place]
+        chains, draws = (np.arange(size)[one] for size, one in zip(self.shape, places[:2], strict=False))
+        if chains.ndim == draws.ndim == 0:
+            return self._draw(int(chains), int(draws))[places[2]]
+        ahead = isinstance(places[1], slice) and (places[1].step or 1) == 1
+        if chains.ndim and ahead and isinstance(places[2], slice) and places[2] == slice(None):
+            return self._part(chains.tolist(), int(draws[0]) if len(draws) else 0, len(draws))
+        block = np.empty((chains.size, draws.size, self.shape[2]), self.dtype)
+        for (c, d), (chain, draw) in zip(np.ndindex(*block.shape[:2]), product(chains.flat, draws.flat), strict=True):
+            block[c, d] = self._draw(int(chain), int(draw))
+        # What is left to do is NumPy's: dimensions of numbers go, and lists and slices keep the places that NumPy gives them.
+        left = [_of_block(one, found) for one, found in zip(places[:2], (chains, draws), strict=True)]
+        return block[(*left, places[2])]
+
+    def _part(self, chains: list[int], first: int, n_draws: int) -> StoredLabels:
+        """Some chains, and consecutive draws of them, that stay where they are."""
+        part = StoredLabels((len(chains), n_draws, self.shape[2]))
+        part.chunks = [[chunk._replace(first=chunk.first - first) for chunk in self.chunks[c]] for c in chains]
+        pending = [(k, d - first, labels) for k, c in enumerate(chains) for (b, d), labels in self._pending.items() if b == c]
+        part._pending = {(k, d): labels for k, d, labels in pending if 0 <= d < n_draws}
         part._checked = self._checked
         return part
 
@@ -138,3 +163,10 @@ class StoredLabels:
         self.chunks[chain].append(chunk)
         for d in range(chunk.first, chunk.first + chunk.n_draws):
             self._pending.pop((chain, d), None)
+
+
+def _of_block(place: Any, found: np.ndarray) -> Any:
+    """How to ask a block for what it was read for."""
+    if found.ndim == 0:
+        return 0
+    return slice(None) if isinstance(place, slice) else np.arange(found.size)
