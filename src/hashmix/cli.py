@@ -185,7 +185,7 @@ def _report(options: argparse.Namespace) -> int:
         if fit.draws is not None:  # resumed, perhaps with more
             posterior.settings["n_draws"] = fit.draws
         if uses_engine(fit):
-            print("the report is written without the rows, which the engine read", file=sys.stderr)
+            print("hashmix: the report is written without the rows, which the engine read.", file=sys.stderr)
         elif Path(fit.data).is_file():
             X, names = ingest(fit, False)[:2]
             if fit.sample_size is not None:
