@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 import hashmix as hm
 from hashmix.components.mixed import learning
 from hashmix.data.mixed import Column, MixedRows
+from hashmix.posterior.diagnostics import ess
 from tests.components.test_counts import _add_rows, _ask, _collect_rows, _difference, _take, _union
 from tests.shared import MIXED, make_state
 
@@ -157,6 +158,21 @@ def test_updates_follow_the_posterior_on_a_grid(j, family, bounds, seed):
     error = batches.std(axis=1, ddof=1) / np.sqrt(50)
     z = (batches.mean(axis=1) - np.stack([p @ points, p @ points**2])) / error
     assert abs(z).max() < 5.0, z
+
+
+@pytest.mark.parametrize(("kind", "family"), [("binary", BERNOULLI), ("count", POISSON)])
+def test_a_column_alike_in_all_clusters_does_not_slow_learning(kind, family, seed):
+    """Such a column tells how the two hyperparameters relate, and hardly how large they are: draws must not creep."""
+    rng = np.random.default_rng([seed, 8])
+    values = rng.integers(0, 2, (300, 1)) if kind == "binary" else rng.poisson(6.0, (300, 1))
+    rows = MixedRows(values.astype(float), [Column("alike", kind, ("no", "yes") if kind == "binary" else ())])
+    component = hm.components.MixedColumns({0: family(1.0, 1.0, learn=True)})
+    state = make_state(rows, component, hm.priors.DirichletProcess(1.0), np.repeat(np.arange(4), 75))
+    draws = []
+    for _ in range(300):
+        state.learn(rng)
+        draws.append([float(np.log(values[0])) for values in component.hyperparameters(state.model).values()])
+    assert all(ess(chain[None]) > 60 for chain in np.array(draws).T)
 
 
 def test_numbers_are_learned_from_the_cells_that_are_there(seed):

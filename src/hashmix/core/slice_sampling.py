@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["slice_within"]
+__all__ = ["slice_pair", "slice_within"]
 
 
 def slice_within(log_density: Callable[[Any], Any], x: Any, low: Any, high: Any, rng: np.random.Generator) -> Any:
@@ -35,3 +35,32 @@ def slice_within(log_density: Callable[[Any], Any], x: Any, low: Any, high: Any,
         left = np.where(outside & (new < x), new, left)
         right = np.where(outside & (new >= x), new, right)
         new = np.where(outside, left + (right - left) * rng.random(np.shape(x)), new)
+
+
+def slice_pair(
+    log_density: Callable[[Any, Any], Any],
+    x: Any,
+    y: Any,
+    x_bounds: tuple[Any, Any],
+    y_bounds: tuple[Any, Any],
+    rng: np.random.Generator,
+) -> tuple[Any, Any]:
+    """Update pairs of numbers, each between its own bounds: x, then y, then both by the same amount.
+
+    Two logarithms whose ratio the data know well and whose size they hardly know lie along a ridge. Steps of one number
+    at a time creep along it; a step of both does not. It is a step of slice sampling on the line through x and y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.core.slice_sampling import slice_pair
+    >>> zero, bounds = np.zeros(1), (np.full(1, -9.0), np.full(1, 9.0))
+    >>> x, y = slice_pair(lambda s, t: -1e6 * (s - t) ** 2, zero, zero, bounds, bounds, np.random.default_rng(0))
+    >>> bool(abs(x[0]) > 0.1), bool(abs(x[0] - y[0]) < 0.1)
+    (True, True)
+    """
+    x = slice_within(lambda t: log_density(t, y), x, *x_bounds, rng)
+    y = slice_within(lambda t: log_density(x, t), y, *y_bounds, rng)
+    lowest, highest = np.maximum(x_bounds[0] - x, y_bounds[0] - y), np.minimum(x_bounds[1] - x, y_bounds[1] - y)
+    step = slice_within(lambda t: log_density(x + t, y + t), np.zeros(np.shape(x)), lowest, highest, rng)
+    return x + step, y + step

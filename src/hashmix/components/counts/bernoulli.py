@@ -14,7 +14,7 @@ from hashmix.components.counts.word_slots import count_at, n_places
 from hashmix.components.densities import CountDensity
 from hashmix.components.tabulated import n_tabulated
 from hashmix.core.compiling import borrowed, kernel
-from hashmix.core.slice_sampling import slice_within
+from hashmix.core.slice_sampling import slice_pair
 from hashmix.core.special import log_gamma_ratios
 from hashmix.core.validation import check_flag, check_number
 
@@ -77,7 +77,7 @@ class BetaBernoulli(CountComponent):
         if not self.learn:
             return None
         one_level = np.zeros(model.n_words, np.int32)
-        low, high = np.log(LEAST), np.log(MOST)
+        bounds = np.log(LEAST), np.log(MOST)
 
         def update(model: BernoulliModel, slots: Any, used: np.ndarray, rng: np.random.Generator) -> BernoulliModel:
             ones = histogram(slots, used, one_level, 1)
@@ -86,14 +86,13 @@ class BetaBernoulli(CountComponent):
             sizes = slots.sizes[used].astype(np.float64)
             absent = model.n_words - _words_of(slots, used)
 
-            def log_density(alpha: float, beta: float) -> float:
+            def log_density(log_alpha: float, log_beta: float) -> float:
+                alpha, beta = np.exp(log_alpha), np.exp(log_beta)
                 all_words = absent @ log_gamma_ratios(beta + sizes, sizes)
                 all_words -= model.n_words * log_gamma_ratios(alpha + beta + sizes, sizes).sum()
                 return with_ones(np.array([alpha])) + without(np.array([beta])) + float(all_words)
 
-            alpha, beta = np.log(model.alpha), np.log(model.beta)
-            alpha = slice_within(lambda t: log_density(np.exp(t), model.beta), alpha, low, high, rng)
-            beta = slice_within(lambda t: log_density(np.exp(alpha), np.exp(t)), beta, low, high, rng)
+            alpha, beta = slice_pair(log_density, np.log(model.alpha), np.log(model.beta), bounds, bounds, rng)
             length, alpha, beta = len(model.rises_alpha), float(np.exp(alpha)), float(np.exp(beta))
             return model._replace(
                 alpha=alpha, beta=beta, rises_alpha=rises_up_to(alpha, length), rises_beta=rises_up_to(beta, length)

@@ -22,7 +22,7 @@ from hashmix.components.counts.shared import (
     sum_rises,
 )
 from hashmix.components.densities import CountDensity
-from hashmix.core.slice_sampling import slice_within
+from hashmix.core.slice_sampling import slice_pair
 from hashmix.core.validation import check_flag, check_number, check_vector
 from hashmix.data.rows import SparseRows
 
@@ -97,15 +97,14 @@ class GammaPoisson(CountComponent):
             def base(total: float, rate: float) -> float:
                 return float(-(total * np.log1p(sizes / rate) + totals * np.log(rate + sizes)).sum())
 
-            def of_shape(log_mean: float) -> float:
+            def log_density(log_mean: float, log_rate: float) -> float:
                 factor = np.exp(log_mean) * d / model.total
-                return words(factor * model.values) + base(factor * model.total, model.rate)
+                return words(factor * model.values) + base(factor * model.total, np.exp(log_rate))
 
-            mean = np.log(model.total / d)
-            factor = float(np.exp(slice_within(of_shape, mean, low, high, rng) - mean))
+            mean, shifted = np.log(model.total / d), (low + log_unit, high + log_unit)
+            log_mean, log_rate = slice_pair(log_density, mean, np.log(model.rate), (low, high), shifted, rng)
+            factor = float(np.exp(log_mean - mean))
             total, values = factor * model.total, factor * model.values
-            log_rate = np.log(model.rate)
-            log_rate = slice_within(lambda t: base(total, np.exp(t)), log_rate, low + log_unit, high + log_unit, rng)
             return model._replace(rate=float(np.exp(log_rate)), total=total, values=values, rises=rises_of(values))
 
         return update

@@ -21,7 +21,7 @@ from hashmix.components.gaussian.learning import Hyperprior, learn
 from hashmix.components.gaussian.shared import column_spread
 from hashmix.components.mixed.clusters import numbers_posterior
 from hashmix.components.mixed.kernels import MixedModel
-from hashmix.core.slice_sampling import slice_within
+from hashmix.core.slice_sampling import slice_pair, slice_within
 from hashmix.core.special import log_gamma_ratios
 from hashmix.data.mixed import MixedRows
 
@@ -113,7 +113,7 @@ def _distinct(values: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _yes_no(columns: np.ndarray, groups: np.ndarray) -> Update:
     n_groups = groups[-1] + 1
-    low, high = np.full(n_groups, np.log(bernoulli.LEAST)), np.full(n_groups, np.log(bernoulli.MOST))
+    bounds = np.full(n_groups, np.log(bernoulli.LEAST)), np.full(n_groups, np.log(bernoulli.MOST))
 
     def update(model: MixedModel, stats: np.ndarray, rng: np.random.Generator) -> MixedModel:
         at = model.begins[columns]
@@ -125,8 +125,7 @@ def _yes_no(columns: np.ndarray, groups: np.ndarray) -> Update:
             terms = log_gamma_ratios(a + ones, ones) + log_gamma_ratios(b + zeros, zeros) - log_gamma_ratios(a + b + n, n)
             return np.bincount(groups, terms.sum(axis=0))
 
-        alpha = slice_within(lambda t: log_density(t, beta), alpha, low, high, rng)
-        beta = slice_within(lambda t: log_density(alpha, t), beta, low, high, rng)
+        alpha, beta = slice_pair(log_density, alpha, beta, bounds, bounds, rng)
         values = np.concatenate([np.exp(beta)[groups], np.exp(alpha)[groups]])
         return _with_pseudo(model, np.concatenate([at + 1, at + 2]), values)
 
@@ -150,8 +149,8 @@ def _counts(columns: np.ndarray, groups: np.ndarray, rows: MixedRows) -> Update:
             terms = log_gamma_ratios(s + sums, sums) - s * np.log1p(n / r) - sums * np.log(r + n)
             return np.bincount(groups, terms.sum(axis=0))
 
-        drawn = slice_within(lambda t: log_density(t, rate), average, low, high, rng)
-        rate = slice_within(lambda t: log_density(drawn, t), rate, low - np.log(mean), high - np.log(mean), rng)
+        shifted = low - np.log(mean), high - np.log(mean)
+        drawn, rate = slice_pair(log_density, average, rate, (low, high), shifted, rng)
         model = model._replace(shape=model.shape.copy(), rate=model.rate.copy())
         model.shape[columns] = shape * np.exp(drawn - average)[groups]
         model.rate[columns] = np.exp(rate)[groups]
