@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hashmix.core.progress import can_show, counting_bar, progress_bar
+from hashmix.core.progress import can_show, counting_bar, is_watched, progress_bar
 
 
 def test_nothing_is_shown_unless_wanted(capsys, monkeypatch):
@@ -44,6 +44,17 @@ def test_progress_bar_is_hidden_without_a_terminal(capsys):
     with progress_bar(10, 0, wanted=True) as show:
         show(10, 3, -1.0)
     assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_is_watched_like_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert not is_watched()
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert is_watched()
+    monkeypatch.delitem(sys.modules, "ipykernel")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert is_watched()
 
 
 def test_can_show(monkeypatch):

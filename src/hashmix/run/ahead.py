@@ -32,7 +32,7 @@ __all__ = ["compile_ahead", "compile_kernels", "main"]
 
 #: At most so many helpers: beyond that, they wait for each other.
 _MOST_HELPERS = 3
-_MESSAGE = "hashmix: compiling for this machine, about half a minute, once"
+_MESSAGE = "hashmix: compiling for this machine, half a minute to two minutes, once"
 
 
 def compile_ahead(names: Sequence[str], moves: str, dtype: str, say: bool) -> None:
