@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from hashmix.components import COMPONENTS, Component, resolve_component
 from hashmix.core.progress import can_show, is_watched
 from hashmix.core.rng import chain_keys
 from hashmix.core.threads import one_blas_thread
-from hashmix.core.validation import check_integer
+from hashmix.core.validation import bad_parameter, check_integer
 from hashmix.data.mixed import Column
 from hashmix.data.rows import Rows
 from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
@@ -95,6 +96,8 @@ class Problem:
         """Resolve strings to objects and validate everything, looking at the data once."""
         resolve_moves(moves, owner)  # names are checked before the data are looked at
         keys = chain_keys(settings.random_state, check_integer(owner, "n_chains", settings.n_chains, low=1))
+        if settings.run_dir is not None and not isinstance(settings.run_dir, (str, os.PathLike)):
+            raise bad_parameter(owner, "run_dir", "a path or None", settings.run_dir)
         if settings.run_dir is not None and settings.random_state is None:
             keys = known_keys(settings.run_dir) or keys
         resolved = resolve_component(component, X, owner, keys[0])

@@ -222,6 +222,11 @@ def test_folders_that_are_none(tmp_path):
         hm.Posterior.load(tmp_path)
 
 
+def test_a_folder_must_be_a_path():
+    with pytest.raises(ValueError, match="'run_dir' parameter of sample must be a path or None. Got 5 instead"):
+        hm.sample(rows(), n_draws=2, run_dir=5)
+
+
 def test_a_full_disk_leaves_earlier_draws(folder, monkeypatch):
     def full(file, *arrays, **named):
         raise OSError(28, "No space left on device")
