@@ -47,6 +47,7 @@ def test_names_cannot_be_changed_from_outside(shapes):
 
 def test_error_messages_list_the_names(shapes):
     assert shapes.allowed() == "one of 'circle', 'large-circle', or a Shape"
+    assert Registry("engine", Exception).allowed("auto") == "one of 'auto', or an Exception"
     assert shapes.check("circle", "draw") == "circle"
     assert shapes.check("auto", "draw", "auto") == "auto"
     sentence = "The 'shape' parameter of draw must be one of 'auto', 'circle', 'large-circle', or a Shape. Got"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from hashmix.core.validation import bad_parameter
+from hashmix.core.wording import with_article
 
 __all__ = ["Registry"]
 
@@ -48,7 +49,7 @@ class Registry(Generic[T]):
         ['empty']
         """
         if not isinstance(name, str) or not callable(maker):
-            what = f"a name and a class or function that makes a {self.kind.__name__}"
+            what = f"a name and a class or function that makes {with_article(self.kind.__name__)}"
             raise TypeError(f"The registry for {self.parameter!r} takes {what}. Got {name!r} and {maker!r} instead.")
         if name in self._makers:
             raise ValueError(f"There already is a {self.parameter} named {name!r}.")
@@ -75,7 +76,7 @@ class Registry(Generic[T]):
         "one of 'auto', 'dirichlet-p"
         """
         names = ", ".join(map(repr, [*special, *self._makers]))
-        return f"one of {names}, or a {self.kind.__name__}"
+        return f"one of {names}, or {with_article(self.kind.__name__)}"
 
     def check(self, value: Any, owner: str, *special: str) -> str:
         """Return ``value`` if it is a name of the registry or a special one; raise a ValueError otherwise."""

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["briefly", "counted"]
+__all__ = ["briefly", "counted", "with_article"]
+
+
+def with_article(noun: str) -> str:
+    """A noun with its article.
+
+    Examples
+    --------
+    >>> from hashmix.core.wording import with_article
+    >>> with_article("Move"), with_article("Engine")
+    ('a Move', 'an Engine')
+    """
+    return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
 
 
 def counted(number: int, noun: str) -> str:
