@@ -153,6 +153,18 @@ READ = {
     ),
     "dates": ("day,u\n2020-01-05,1.5\n2020-01-09,2.5\n2021-01-01,3.5\n", {"day": "numeric", "u": "numeric"}, [18266, 1.5], {}),
     "german-dates": ("day;u\n05.01.2020;1,5\n09.01.2020;2,5\n", {"day": "numeric", "u": "numeric"}, [18266, 1.5], {}),
+    "dates-and-times": (
+        "when;u\n05.01.2020 06:00;1,5\n5.1.2020 18:00:00;2,5\n",
+        {"when": "numeric", "u": "numeric"},
+        [18266.25, 1.5],
+        {},
+    ),
+    "halves-of-days": (
+        'when,u\n"1/5/2020, 6:00 PM",1.5\n12/31/2020 12:00 am,2.5\n',
+        {"when": "numeric", "u": "numeric"},
+        [18266.75, 1.5],
+        {},
+    ),
     "american-dates": ("day,u\n01/05/2020,1.5\n12/31/2020,2.5\n", {"day": "numeric", "u": "numeric"}, [18266, 1.5], {}),
     "constant-and-blank-columns": (
         "k,u,e\n7,1.5,\n7,2.5,\n",
