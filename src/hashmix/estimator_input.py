@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from hashmix.components import COMPONENTS, Component
 from hashmix.core.validation import bad_parameter
+from hashmix.core.wording import counted
 from hashmix.data.encode import encode, plain_matrix
 from hashmix.data.frames import raw_columns
 from hashmix.data.kinds import as_numbers, is_plain, recognise
@@ -129,6 +130,9 @@ class InputChecks:
             raise bad_parameter(owner, "X", "a frame whose columns have different names", f"{repeated[0]!r} more than once")
         else:
             validate_data(self, X, skip_check_array=True, reset=reset)
+        n_rows, least = len(next(iter(raw.values()), ())), 2 if reset else 1
+        if raw and n_rows < least:
+            raise ValueError(f"X must have at least {counted(least, 'row')}. Got {counted(n_rows, 'row')} instead.")
         if reset:
             if (n := len(next(iter(raw.values()), ()))) < 2:
                 raise bad_parameter(owner, "X", "at least 2 rows", f"{n} row{'' if n == 1 else 's'}")

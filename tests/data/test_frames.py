@@ -159,6 +159,17 @@ def test_texts_need_a_component_for_mixed_columns():
         hm.SplitMergeMixture("gaussian").fit(frame)
 
 
+def test_frames_with_too_few_rows():
+    frame = pd.DataFrame({"age": [31.0, 45.0, None], "colour": ["red", "blue", "red"]})
+    for rows, found in ((frame[:0], "0 rows"), (frame[:1], "1 row")):
+        with pytest.raises(ValueError, match=f"X must have at least 2 rows. Got {found} instead"):
+            hm.SplitMergeMixture().fit(rows)
+    model = hm.SplitMergeMixture(n_draws=2, n_warmup=2, random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="X must have at least 1 row. Got 0 rows instead"):
+        model.predict(frame[:0])
+    assert len(model.predict(frame[:1])) == 1
+
+
 def test_predictions_averaged_over_draws_for_any_frame():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(size=30), "colour": rng.choice(["red", "blue", "green"], 30)})
