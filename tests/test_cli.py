@@ -109,7 +109,8 @@ def test_errors_are_one_sentence(table, capsys, tmp_path, arguments, sentence):
 def test_values_that_are_not_finite_name_their_place(table, capsys, tmp_path):
     (tmp_path / "holes.csv").write_text("u,v\n1,2\ninf,3\n2,2\n")
     assert main(["fit", "holes.csv"]) == 2
-    assert "Numbers must be finite or blank. Got inf in row 1 (u): use --blank inf,-inf or --drop u." in capsys.readouterr().err
+    sentence = "Numbers must be finite or blank. Got inf in row 1 (u): make such cells blank (--blank inf,-inf), or leave out"
+    assert f"{sentence} such columns (--drop u)." in capsys.readouterr().err
 
 
 def test_version_and_help(capsys):

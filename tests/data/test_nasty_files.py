@@ -216,7 +216,7 @@ REFUSED = {
     "open-quote": ('u,v\n1,"' + "2,3\n" * 50_000, "is a closing quote missing?"),
     "infinite": (
         "u,v\n1,x\ninf,y\n2,z\n",
-        r"must be finite or blank. Got inf in row 1 \(u\): use --blank inf,-inf or --drop u",
+        r"must be finite or blank. Got inf in row 1 \(u\): make such cells blank \(--blank inf,-inf\), .* \(--drop u\)",
     ),
     "texts-among-numbers": (
         "u,v\n" + lines(*(f"{x},{'low' if i == 3 else y}" for i, (x, y) in enumerate(numbers(40)))),

@@ -105,7 +105,8 @@ def _check_finite(values: np.ndarray, columns: Collection[Column]) -> None:
         row = int(np.argmax(infinite.any(axis=1)))
         where = f"in row {row} ({', '.join(bad[:20])})"
         raise ValueError(
-            f"Numbers must be finite or blank. Got inf {where}: use --blank inf,-inf or --drop {','.join(bad[:20])}."
+            f"Numbers must be finite or blank. Got inf {where}: make such cells blank (--blank inf,-inf), or leave out "
+            f"such columns (--drop {','.join(bad[:20])})."
         )
 
 
