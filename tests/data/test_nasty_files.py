@@ -314,7 +314,10 @@ def test_texts(tmp_path):
     assert data.names == ["bad", "good"]
     assert data.X.toarray().tolist() == [[0, 2], [1, 0], [0, 0]]
     assert data.ids == ["a1", "b2", "c3"]
-    assert read_data(frame, text="").X.shape[0] == 4
+    lines = read_data(frame, text="")
+    assert lines.X.shape[0] == 4
+    assert lines.lines[0] == "every line is a text, also the first; --text COLUMN for the texts of a column: id, stars, review"
+    assert len(read_data(written(tmp_path, "prose", prose), text="").lines) == 1
     with pytest.raises(ValueError, match="has no column 'comment'"):
         read_data(frame, text="comment")
     with pytest.raises(ValueError, match="The texts have no words to count"):

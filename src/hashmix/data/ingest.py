@@ -17,7 +17,7 @@ from hashmix.data.frames import RawColumns
 from hashmix.data.kinds import Recognised, is_plain, recognise, row_names
 from hashmix.data.mixed import Column, MixedRows
 from hashmix.data.readers import READERS, read_file
-from hashmix.data.readers.contract import column_positions
+from hashmix.data.readers.contract import check_is_file, column_positions
 from hashmix.data.readers.decoding import read_text
 from hashmix.data.readers.delimited import is_delimited
 from hashmix.data.readers.docword import read_vocabulary
@@ -113,11 +113,11 @@ def read_data(
     set aside: id (all different)
     """
     path = Path(path)
+    check_is_file(path)
     format_of_columns = READERS.find(path) is READERS["delimited"]
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if format_of_columns and (text == "" or (text is None and _is_prose(path))):
-        return _texts([line for line in read_text(path)[0].split("\n") if line.strip()], None, "row", [])
+        lines = [line for line in read_text(path)[0].split("\n") if line.strip()]
+        return _texts(lines, None, "row", [] if _may_be_prose(path) else _columns_note(path))
     X, names = read_file(path, None, progress, header)
     if not isinstance(X, RawColumns):
         asked = {"--id": id, "--categorical": categorical, "--numeric": numeric, "--text": text is not None, "--blank": blank}
@@ -152,7 +152,21 @@ def read_data(
 
 def _is_prose(path: Path) -> bool:
     """Whether a .txt file holds one text per line."""
-    return ".txt" in [suffix.lower() for suffix in path.suffixes[-2:]] and not is_delimited(path)
+    return _may_be_prose(path) and not is_delimited(path)
+
+
+def _may_be_prose(path: Path) -> bool:
+    return ".txt" in [suffix.lower() for suffix in path.suffixes[-2:]]
+
+
+def _columns_note(path: Path) -> list[str]:
+    """What to say of a table whose lines are taken as texts, its header among them; nothing if it is no table."""
+    try:
+        names = read_file(path)[1]
+    except ValueError:
+        return []
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    return [f"every line is a text, also the first; --text COLUMN for the texts of a column: {shown}"] if len(names) > 1 else []
 
 
 def _texts(texts: list[str], ids: list[str] | None, id_name: str, notes: list[str]) -> Ingested:

@@ -109,6 +109,10 @@ def test_unknown_formats(name, tmp_path):
 def test_missing_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file"):
         read_file(tmp_path / "missing.csv")
+    (tmp_path / "parts.csv").mkdir()
+    for name in ("parts.csv", "."):
+        with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+            read_file(tmp_path / name)
 
 
 def test_format_of_a_user(added, tmp_path):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hashmix.data.readers.contract import FileFormat, FormatRegistry
+from hashmix.data.readers.contract import FileFormat, FormatRegistry, check_is_file
 from hashmix.data.readers.delimited import read_delimited
 from hashmix.data.readers.docword import read_docword, read_docword_columns
 from hashmix.data.readers.matrix_market import read_matrix_market
@@ -104,9 +104,8 @@ def read_file(
     {'metres': array([1.5, 1.7]), 'colour': array(['red', None], dtype=object)}
     """
     path = Path(path)
+    check_is_file(path)
     chosen = READERS.find(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
     return chosen(path, columns, progress, header)
 
 

@@ -12,7 +12,7 @@ from hashmix.core.registry import Registry
 from hashmix.core.validation import bad_parameter
 from hashmix.core.wording import counted
 
-__all__ = ["FileFormat", "FormatRegistry", "check_extent", "column_positions", "numbered"]
+__all__ = ["FileFormat", "FormatRegistry", "check_extent", "check_is_file", "column_positions", "numbered"]
 
 #: A sparse matrix may have so many rows or columns, and so many more for every entry. Rows and columns without entries take
 #: memory too, and a single damaged number can announce billions of them.
@@ -236,6 +236,24 @@ def numbered(n_columns: int) -> list[str]:
     ['0', '1', '2']
     """
     return [str(j) for j in range(n_columns)]
+
+
+def check_is_file(path: Path) -> None:
+    """Raise an OSError that says what is wrong if a path is not that of a file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from hashmix.data.readers.contract import check_is_file
+    >>> check_is_file(Path("no-such-file.csv"))
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: There is no file 'no-such-file.csv'.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: name a file in it.")
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
 
 
 def check_extent(file_name: str, n_rows: int, n_columns: int, n_entries: int) -> None:
