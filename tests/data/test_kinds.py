@@ -36,6 +36,12 @@ def kinds(**columns):
         ("customer", 70_000 + 2 * RNG.permutation(60), "all different"),
         ("anything", WORDS, "all different"),
         ("anything", [*WORDS[:58], "word 0", "word 1"], "almost all different"),
+        ("anything", [f"what somebody wrote on day {i}" for i in range(60)], "texts, all different"),
+        (
+            "anything",
+            [f"what somebody wrote on day {max(i, 2)}" for i in range(60)],
+            "texts, almost all different",
+        ),
         ("anything", [5] * 60, "a single value"),
         ("anything", ["x", None] * 30, "a single value"),
         ("anything", [None] * 60, "all blank"),
@@ -45,7 +51,9 @@ def test_set_aside(name, cells, reason):
     found = recognise(raw_columns({name: cells, "x": X}))
     assert found.set_aside == {name: reason}
     assert [column.name for column in found.columns] == ["x"]
-    named = "different" in reason and "almost" not in reason
+    by_words = "anything: --text anything clusters the texts of a column by their words"
+    assert found.notes == ([by_words] if reason.startswith("texts") else [])
+    named = reason == "all different"
     assert found.id == (name if named or reason == "row numbers" else None)
 
 

@@ -17,6 +17,9 @@ __all__ = ["Recognised", "as_numbers", "is_plain", "recognise", "row_names"]
 
 #: Rows above which texts that are almost all different are names or free text, and the share that must be different.
 _MANY_ROWS, _ALL_DIFFERENT = 20, 0.95
+#: Blanks between words from which a text is no name of a row.
+_BLANKS_OF_A_TEXT = 5
+_TEXTS = "texts, "
 #: Rows from which consecutive whole numbers are row numbers.
 _ROW_NUMBERS = 5
 #: Whole numbers that are all different are ids if chance would have made at least so many pairs of them equal.
@@ -124,6 +127,8 @@ def recognise(
     columns = _with_kinds(used, categorical, numeric)
     dates = [name for name, column in used.items() if column.dtype.kind == "M" and name not in categorical]
     notes += [f"{', '.join(dates)}: dates, as days since 1970-01-01"] if dates else []
+    texts = [name for name, reason in set_aside.items() if reason.startswith(_TEXTS)]
+    notes += [f"{', '.join(texts)}: --text {texts[0]} clusters the texts of a column by their words"] if texts else []
     return Recognised(columns, set_aside, notes, found_id)
 
 
@@ -210,16 +215,19 @@ def _why_not(name: str, column: np.ndarray) -> _Reason | None:
     if complete and n_distinct == len(seen) and (_names_rows(name) or _UUID.fullmatch(seen[0])):
         return _Reason("all different", True)
     if len(seen) > _MANY_ROWS and n_distinct >= _ALL_DIFFERENT * len(seen) and not _is_mostly_numbers(seen):
-        return _Reason("all different", complete) if n_distinct == len(seen) else _Reason("almost all different")
+        how = "all different" if n_distinct == len(seen) else "almost all different"
+        if _is_free_text(column, _BLANKS_OF_A_TEXT):
+            return _Reason(_TEXTS + how)
+        return _Reason(how, complete and n_distinct == len(seen))
     return None
 
 
-def _is_free_text(column: np.ndarray) -> bool:
-    """Whether cells are texts of several words."""
+def _is_free_text(column: np.ndarray, n_blanks: int = 1) -> bool:
+    """Whether most cells are texts of several words, with at least so many blanks between them."""
     if column.dtype != object:
         return False
     seen = _seen(column).tolist()
-    return sum(" " in cell for cell in seen) > len(seen) / 2
+    return sum(cell.count(" ") >= n_blanks for cell in seen) > len(seen) / 2
 
 
 def _pairs_by_chance(numbers: np.ndarray) -> float:
