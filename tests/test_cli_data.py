@@ -71,6 +71,7 @@ def test_texts(people, capsys):
     out = capsys.readouterr().out
     assert "texts: 60, with 6 different words (lower case, two letters or more, no English stop words)" in out
     assert "60 rows, 6 columns: 2 clusters" in out
+    assert "component: DirichletMultinomial\n" in out
     (people / "news.csv").write_text("id,story\n" + "".join(f"{i + 100},{line}\n" for i, line in enumerate(lines)))
     assert main(["fit", "news.csv", *QUICK, "--text", "story", "--out", "run"]) == 0
     assert labels(people / "run")[1]["id"] == "101"

@@ -290,8 +290,7 @@ def _print_result(model: SplitMergeMixture, X: Any, summary: dict[str, Any], sec
     shares = ", ".join(f"{k}: {p:.0%}" for k, p in sorted(model.posterior_.n_clusters_probabilities().items()))
     found = "1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters"
     print(f"{X.shape[0]} rows, {X.shape[1]} columns: {found} in {seconds:.1f} s")
-    if chosen := model.posterior_.settings.get("chosen"):
-        print(f"component: {chosen}")
+    print(f"component: {model.posterior_.settings.get('chosen') or type(model.component_).__name__}")
     if spread := model.posterior_.settings.get("dequantised"):
         print(f"columns with values that many rows share, which were spread within their cells: {len(spread)}")
     print(f"posterior of the number of clusters: {shares}")
