@@ -92,7 +92,11 @@ def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
     if getattr(X, "is_sparse", False) or hasattr(X, "tocsr"):
         values = X.arrays.values if isinstance(X, Rows) else X.tocsr().data
         return [BetaBernoulli] if len(values) and (values == 1).all() else [DirichletMultinomial]
-    return [BetaBernoulli] if _is_binary(as_dense(X, owner)) else [DiagonalGaussian, FullGaussian]
+    rows = as_dense(X, owner)
+    if _is_binary(rows):
+        return [BetaBernoulli]
+    # Fewer rows than columns do not tell how columns are correlated, and trying costs minutes.
+    return [DiagonalGaussian, FullGaussian] if rows.n_rows > rows.n_columns else [DiagonalGaussian]
 
 
 def _is_binary(rows: DenseRows) -> bool:
@@ -113,10 +117,10 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     Parameters
     ----------
     component : str or Component
-        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and a full
-        Gaussian, and sampling chooses the one with the most evidence; it is Bernoulli if all entries are 0 or 1, and mixed
-        columns if there are blanks (NaN) or columns of different kinds. For sparse data it is multinomial, or Bernoulli if
-        all entries are 1.
+        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and, if
+        there are more rows than columns, a full Gaussian, and sampling chooses the one with the most evidence; it is
+        Bernoulli if all entries are 0 or 1, and mixed columns if there are blanks (NaN) or columns of different kinds. For
+        sparse data it is multinomial, or Bernoulli if all entries are 1.
     X : array, sparse matrix or Rows of shape (n_samples, n_features)
         The data.
     owner : str

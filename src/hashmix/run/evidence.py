@@ -12,7 +12,7 @@ from hashmix.components.contract import Component
 from hashmix.data.rows import Rows
 from hashmix.partition.target import Target
 from hashmix.priors.contract import PartitionPrior
-from hashmix.run.starts import Trial, try_starts
+from hashmix.run.starts import Trial, n_learned, try_starts
 
 __all__ = ["Choice", "choose_component"]
 
@@ -67,7 +67,7 @@ def choose_component(
     evidence, most = {}, -math.inf
     for component in candidates:
         model = component.model(rows)
-        learned = sum(_n_free(np.asarray(value)) for value in component.hyperparameters(model).values())
+        learned = n_learned(component, model)
         # All candidates are tried on the same rows.
         penalty = 0.5 * learned * math.log(trials[0].state.n_rows) if trials else 0.0
         trial = try_starts(Target(rows, component, prior, model), key, n_jobs, at_least=most + penalty)
@@ -78,8 +78,3 @@ def choose_component(
         most = max(most, log_evidence)
     best = int(np.argmax(list(evidence.values())))
     return Choice(candidates[best], trials[best], evidence)
-
-
-def _n_free(value: np.ndarray) -> int:
-    """How many numbers are free in a hyperparameter: a matrix is symmetric."""
-    return value.size if value.ndim < 2 else len(value) * (len(value) + 1) // 2

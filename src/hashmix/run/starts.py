@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hashmix.components.contract import Component
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.rng import numpy_generator, stream
 from hashmix.core.threads import Threads
@@ -25,7 +26,7 @@ from hashmix.posterior import Posterior
 from hashmix.run.chain import Chain
 from hashmix.run.settings import RunSettings
 
-__all__ = ["Trial", "check_starts", "clustered", "first_states", "neighbourhoods", "try_starts"]
+__all__ = ["Trial", "check_starts", "clustered", "first_states", "n_learned", "neighbourhoods", "try_starts"]
 
 _NAMES = ("auto", "buckets", "single", "singletons")
 #: Components are tried on about this many entries of the rows, and on a number of rows between these, in so many sweeps.
@@ -141,12 +142,21 @@ class Trial(NamedTuple):
     state: State
     log_joint: float
 
+    @property
+    def evidence(self) -> float:
+        """The log joint, less half the logarithm of the number of clusters for every hyperparameter that was learned.
+
+        Clusters are what hyperparameters are learned from. If every row is a cluster, they describe the rows as well as the
+        parameters of one cluster would; the log joint charges for these, but not for hyperparameters.
+        """
+        return self.log_joint - 0.5 * n_learned(self.state.component, self.state.model) * math.log(self.state.n_clusters)
+
 
 def try_starts(target: Target, key: int, n_jobs: int | None, at_least: float = -math.inf, like: Trial | None = None) -> Trial:
     """The better of two short chains on a sample of the rows, one from one cluster and one from neighbourhoods.
 
     From one cluster, a chain finds few large clusters and may miss that they consist of many. From neighbourhoods it finds
-    many, and pieces of large clusters may persist. The higher log joint decides. Components whose parameters stay integrated
+    many, and pieces of large clusters may persist. The higher evidence decides. Components whose parameters stay integrated
     out start from neighbourhoods.
 
     Trials that will not reach the log joint ``at_least`` need not be finished. If another chain was tried already, and rows are
@@ -166,7 +176,24 @@ def try_starts(target: Target, key: int, n_jobs: int | None, at_least: float = -
             for start in starts:
                 trials.append(_trial(target, chosen, start, k, n_jobs, at_least))
                 at_least = max(at_least, trials[-1].log_joint)
-    return max(trials, key=lambda trial: trial.log_joint)
+    return max(trials, key=lambda trial: trial.evidence)
+
+
+def n_learned(component: Component, model: Any) -> int:
+    """The number of hyperparameters that are learned; a matrix is symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np, hashmix as hm
+    >>> from hashmix.data.rows import as_dense
+    >>> from hashmix.run.starts import n_learned
+    >>> rows = as_dense(np.eye(3))
+    >>> component = hm.components.DiagonalGaussian.from_data(rows, learn=True)
+    >>> n_learned(component, component.model(rows))  # three means, three rates, and kappa
+    7
+    """
+    values = map(np.asarray, component.hyperparameters(model).values())
+    return sum(len(value) * (len(value) + 1) // 2 if value.ndim == 2 else value.size for value in values)
 
 
 def clustered(target: Target, key: int, n_jobs: int | None) -> State:
