@@ -50,6 +50,7 @@ BENCHMARKS = [
     Benchmark("engines.py time kills"),
     Benchmark("resolutions.py --data {data}"),
     Benchmark("resolutions.py --data {data} --half kept"),
+    Benchmark("resolutions.py --data {data} --half whole"),
     Benchmark("texts.py --cap 60 --data {data}"),
 ]
 
