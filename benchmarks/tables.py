@@ -341,8 +341,8 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "calibration": (["sbc"], calibration),
     "soak": (["soak"], soak),
     "engines": (["engines_time", "engines_kills"], engines),
-    "paper_speed": (["paper_main", "paper_large"], paper_speed),
-    "paper_quality": (["paper_main", "paper_large"], paper_quality),
+    "paper_speed": (["paper_main"], paper_speed),
+    "paper_quality": (["paper_main"], paper_quality),
     "paper_hard": (["paper_hard"], paper_hard),
     "paper_texts": (["paper_texts"], paper_texts),
 }
