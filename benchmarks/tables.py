@@ -261,7 +261,12 @@ def _speed_up(line: dict[str, Any] | None) -> str:
     if line["speedup"] is None:
         return "never" if line["proposals"] else "no proposal finished"
     spread = line["speedup_range"]
-    return f"{line['speedup']:.2g} ×" + (f" ({spread[0]:.2g} – {spread[1]:.2g})" if spread else "")
+    return f"{_rounded(line['speedup'])} ×" + (f" ({_rounded(spread[0])} – {_rounded(spread[1])})" if spread else "")
+
+
+def _rounded(value: float) -> str:
+    """Two digits, or all before the decimal point."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def paper_quality(*parts: dict[str, Any]) -> Lines:
