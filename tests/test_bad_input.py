@@ -69,7 +69,7 @@ def test_frames_are_refused_in_one_sentence():
         ValueError, match="must be a frame whose columns have different names. Got \"'a' more than once\" instead"
     ):
         fit(twice)
-    with pytest.raises(ValueError, match="must be at least 2 rows. Got '0 rows' instead"):
+    with pytest.raises(ValueError, match="X must have at least 2 rows. Got 0 rows instead"):
         fit(pd.DataFrame({"a": [], "b": []}))
 
 
