@@ -118,6 +118,7 @@ MOVES = [
     hm.moves.WithinSplit(launch="nearest"),
     hm.moves.NeighbourMerge(n_bits=4, n_tables=1),
     hm.moves.SingletonMerge(),
+    hm.moves.SingletonMerge(2),
 ]
 
 

@@ -56,6 +56,18 @@ FAULTS = {
         "1",
         "hm.moves.SingletonMerge()",
     ),
+    "a cut forgets that its row might have been any of those it chooses from": (
+        "moves/classic/singleton_merge.py",
+        "chosen = arrays.scratch.weights[0] + math.log(law.n_rows)",
+        "chosen = arrays.scratch.weights[0]",
+        "hm.moves.SingletonMerge(2)",
+    ),
+    "the odds of the way back are those before the merge": (
+        "moves/classic/singleton_merge.py",
+        "    add(model, slots, partner, row)\n    for _",
+        "    for _",
+        "hm.moves.SingletonMerge(2)",
+    ),
     "over shards, a merge does not pay for the number of clusters of one row": (
         "run/spread/singletons.py",
         "log_ratio -= log_rate_of_cut(n_rows, n_singletons) + log_choice",

@@ -64,12 +64,12 @@ def _parallel() -> Schedule:
         (ParallelSplitMerge("within"), Work(0.08)),
         (ParallelSplitMerge("near"), Work(0.04)),
         (ParallelGibbs(), Work(1.0)),
-        (ParallelGibbs(candidates=32), 1),
+        (ParallelGibbs(candidates=32), Work(1.0)),
         (UrnMerge(family=_NEAR, refresh=50, start="cluster"), Work(0.1)),
         (UrnMerge(family=_NEAR, refresh=50), Work(0.02)),
         (WithinSplit(), Work(0.1)),
         (WithinSplit(launch="nearest"), Work(0.1)),
-        (SingletonMerge(), Work(0.04)),
+        (SingletonMerge(), Work(0.06)),
     ]
 
 
