@@ -63,7 +63,7 @@ def _parallel() -> Schedule:
     return [
         (ParallelSplitMerge("within"), Work(0.08)),
         (ParallelSplitMerge("near"), Work(0.04)),
-        (ParallelGibbs(), Work(1.0)),
+        (ParallelGibbs(), Work(0.5)),
         (ParallelGibbs(candidates=32), Work(1.0)),
         (UrnMerge(family=_NEAR, refresh=50, start="cluster"), Work(0.1)),
         (UrnMerge(family=_NEAR, refresh=50), Work(0.02)),

@@ -26,7 +26,8 @@ _EVENLY = 0.3
 #: Share of a move's proposals, or of the rows it visits, that is much to change.
 _MUCH = 0.02
 #: Applications per sweep that a dear move is worth, per share of what it changes: one that moves a tenth of the rows is
-#: worth a fifth. A move of at most so many predictives per row is not dear: it is worth one if it changes much.
+#: worth a fifth. It is dear if one application takes the work of more than so many sweeps; else it is worth one if it changes
+#: much.
 _WORTH, _DEAR = 2.0, 4.0
 #: Weight of the past in averages over sweeps of warm-up.
 _MEMORY = 0.8
@@ -41,7 +42,7 @@ class Work(NamedTuple):
     """Weight of a move in a schedule: its work per sweep, in predictives per row.
 
     During warm-up the move is applied until its work is done. A move of which one application is more work than that is
-    applied in some sweeps only, but in every one as long as it changes much. The number of applications that the work is
+    applied in some sweeps only, but during warm-up in every one as long as it changes much. The number of applications that the work is
     worth is frozen when warm-up ends. Moves with ``shared`` work get more of it the more they improve the log joint per unit
     of work.
 
@@ -113,16 +114,16 @@ class Tuner:
             left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)
             part = max(1, min(left, applied), applied // _LEAST)
         self._owed[m], self._changing[m] = 0.0, tally[ACCEPTED] / max(1, tally[PROPOSED])
-        worth = applied if per_sweep >= one else max(per_sweep / one, self._worth(m, one))
+        worth = applied if per_sweep >= one else max(per_sweep / one, self._worth(m, one / per_sweep))
         memory = _MEMORY if self._spent[m] > 0.0 else 0.0  # what was expected at first may be far off
         self._times[m] = memory * self._times[m] + (1.0 - memory) * worth
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
         return tally
 
-    def _worth(self, m: int, work: float) -> float:
-        """Applications per sweep that a move is worth for what it changes, if one is so much work; at most one."""
-        if self._changing[m] >= _MUCH and work <= _DEAR * self.n:
+    def _worth(self, m: int, sweeps: float) -> float:
+        """Applications per sweep that a move is worth for what it changes, if one takes the work of so many sweeps."""
+        if self._changing[m] >= _MUCH and sweeps <= _DEAR:
             return 1.0
         return min(1.0, _WORTH * self._changing[m])
 
