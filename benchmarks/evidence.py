@@ -32,7 +32,7 @@ BENCHMARKS = [
     Benchmark("front_page.py", quick=True),
     Benchmark("how_many_pictures.py", quick=True),
     Benchmark("parallel.py level", quick=True),
-    Benchmark("parallel.py fits sweeps rate texts"),
+    Benchmark("parallel.py fits sweeps rate crossover opposite texts"),
     Benchmark("parallel.py kddbio --kddbio {data}/kddbio.npz"),
     Benchmark("parallel.py threads documents large --threads {cores}"),
     Benchmark("verdicts.py"),

@@ -1,6 +1,6 @@
 """How fast moves that look at all rows at once are, and where chains that use them get.
 
-    python benchmarks/parallel.py level fits sweeps rate [--threads 2]
+    python benchmarks/parallel.py level fits sweeps rate crossover opposite [--threads 2]
     python benchmarks/parallel.py threads documents --threads 16
     python benchmarks/parallel.py large
     python benchmarks/parallel.py kddbio --kddbio kddbio.npz
@@ -12,6 +12,9 @@ level     100,000 × 32, K = 500, from scratch and from one cluster: seconds to 
 fits      whole default fits: that one, full covariances in 8 columns, and counts
 sweeps    seconds per sweep of a converged chain as K and n grow
 rate      parallel Gibbs on one thread against its matrix product alone, and the collapsed predictive
+crossover log densities of full covariances on one thread: products of columns against triangular roots, as D grows
+opposite  10,000 × 8 of 30 clusters that overlap strongly, learned hyperparameters: do chains from one cluster and from
+          neighbourhoods agree after five minutes?
 threads   10⁶ × 32, K = 500: seconds per sweep for 1 thread and for all; the whole fit against KMeans(500, n_init=1)
 documents 10⁶ documents over 141,043 words, K = 1000: seconds per sweep for 1 thread and for all
 large     10⁷ × 16 float32, K = 1000: seconds, NMI, K and peak memory
@@ -27,8 +30,10 @@ import argparse
 import resource
 import threading
 import time
+from functools import partial
 
 import numpy as np
+from numba import njit
 from report import write_results
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
@@ -38,6 +43,7 @@ from threadpoolctl import threadpool_limits
 import hashmix as hm
 from hashmix.core.rng import stream
 from hashmix.core.threads import Threads, one_blas_thread
+from hashmix.paper import make_mixture
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.problem import Problem
@@ -209,6 +215,73 @@ def rate_in(d, n=50_000, k=500):
         }
 
 
+@njit(cache=False)
+def products_of(Y, features):
+    """Columns of the rows, and the products of any two."""
+    for r in range(len(Y)):
+        at = Y.shape[1]
+        for j in range(Y.shape[1]):
+            features[r, j] = Y[r, j]
+            for k in range(j + 1):
+                features[r, at + k] = Y[r, j] * Y[r, k]
+            at += j + 1
+
+
+@njit(cache=False, fastmath=True)
+def squared_norms(Z, shifts, out):
+    """The squared norm of every stretch of columns, one for each cluster, less its shift."""
+    d = shifts.shape[1]
+    for r in range(len(Z)):
+        for c in range(len(shifts)):
+            total = np.float32(0.0)
+            for j in range(d):
+                t = Z[r, c * d + j] - shifts[c, j]
+                total += t * t
+            out[r, c] = total
+
+
+def crossover(args):
+    return {f"D = {d}": crossover_in(d) for d in (4, 8, 16, 32, 64, 128)}
+
+
+def crossover_in(d, n=512, k=64):
+    """Nanoseconds per row and cluster of a block of rows, by both ways; either ends in one number per row and cluster."""
+    rng = np.random.default_rng(0)
+    Y, n_terms = rng.normal(size=(n, d)).astype(np.float32), d + d * (d + 1) // 2
+    features, weights = np.empty((n, n_terms), np.float32), rng.normal(size=(n_terms, k)).astype(np.float32)
+    roots, shifts = rng.normal(size=(d, k * d)).astype(np.float32), rng.normal(size=(k, d)).astype(np.float32)
+    Z, out = np.empty((n, k * d), np.float32), np.empty((n, k), np.float32)
+
+    def by_products():
+        products_of(Y, features)
+        np.dot(features, weights, out=out)
+
+    def by_roots():
+        np.dot(Y, roots, out=Z)
+        squared_norms(Z, shifts, out)
+
+    def best(work):
+        work()
+        return min(timed(lambda: [work() for _ in range(20)])[0] for _ in range(5)) / 20 * 1e9 / (n * k)
+
+    with one_blas_thread():
+        return {"products": best(by_products), "roots": best(by_roots)}
+
+
+def opposite(args):
+    X, y, oracle = make_mixture(10_000, 8, 30, separation=4.0, seed=0, return_oracle=True)
+    results = {"NMI of the best possible labels": normalized_mutual_info_score(y, oracle)}
+    for component in ("gaussian", "gaussian-full"):
+        warm(X, component=component)
+        settings = {"n_draws": 4000, "n_warmup": 2000, "thin": 2, "n_chains": 2, "init": ["single", "buckets"]}
+        sampled = partial(hm.sample, X, component, **settings, max_seconds=300.0, random_state=0, n_jobs=args.threads)
+        seconds, posterior = timed(sampled)
+        rhat = {name: value for name, value in posterior.rhat().items() if name in ("n_clusters", "entropy", "log_joint")}
+        medians = np.median(posterior.n_clusters, axis=1).tolist()
+        results[component] = {"seconds": seconds, "draws": posterior.n_draws, "R-hat": rhat, "median clusters": medians}
+    return results
+
+
 def threads(args):
     X, y = gaussian_mixture(1_000_000, 32, 500)
     full = [(hm.moves.ParallelGibbs(), 1)]
@@ -236,9 +309,9 @@ def many_documents(args):
 
 
 def large(args):
+    warm(gaussian_mixture(2000, 16, 10)[0])
+    libraries = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     X, y = gaussian_mixture(10_000_000, 16, 1000, spread=4.0)
-    warm(X)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds, posterior = timed(lambda: hm.sample(X, n_draws=1, n_warmup=5, init="auto", random_state=0, n_jobs=args.threads))
     labels = np.asarray(posterior.labels[0, -1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -247,7 +320,7 @@ def large(args):
         "clusters": int(posterior.n_clusters[0, -1]),
         "NMI": normalized_mutual_info_score(y, labels),
         "peak memory / data": peak * 1024 / X.nbytes,
-        "peak before / data": before * 1024 / X.nbytes,
+        "libraries / data": libraries * 1024 / X.nbytes,
     }
 
 
@@ -284,6 +357,8 @@ QUESTIONS = {
     "fits": fits,
     "sweeps": sweeps,
     "rate": rate,
+    "crossover": crossover,
+    "opposite": opposite,
     "threads": threads,
     "documents": many_documents,
     "large": large,

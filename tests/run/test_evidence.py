@@ -61,3 +61,11 @@ def test_what_was_chosen_is_said(capsys, monkeypatch):
     rounded = Problem.resolve(np.round(X), "gaussian-full", "auto", "auto", RunSettings(n_draws=2, random_state=0))
     assert rounded.describe()["dequantised"] == [0, 1, 2]
     assert "chosen" not in rounded.describe()
+
+
+def test_full_covariances_of_very_many_columns_are_not_tried_and_a_warning_says_what_to_do():
+    X = np.random.default_rng(0).normal(size=(200, 129))
+    with pytest.warns(UserWarning, match=r"more than 128 columns\. X has 129\. .*PCA"):
+        resolved = resolve_component("auto", X)
+    assert len(resolved.candidates) == 1
+    assert len(resolve_component("auto", X[:, :128]).candidates) == 2  # and no warning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,8 @@ COMPONENTS.add("poisson", GammaPoisson)
 COMPONENTS.add("mixed", MixedColumns)
 COMPONENTS.add("categorical", Categorical)
 
+#: "auto" does not try full covariances of more columns: a sweep would take minutes.
+_MOST_COLUMNS_OF_FULL = 128
 #: Rows that are looked at first to see whether data are 0/1: nearly always, these show that they are not.
 _LOOKED_AT = 1000
 
@@ -95,8 +98,10 @@ def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
     rows = as_dense(X, owner)
     if _is_binary(rows):
         return [BetaBernoulli]
-    # Fewer rows than columns do not tell how columns are correlated, and trying costs minutes.
-    return [DiagonalGaussian, FullGaussian] if rows.n_rows > rows.n_columns else [DiagonalGaussian]
+    # Fewer rows than columns do not tell how columns are correlated.
+    if rows.n_columns > _MOST_COLUMNS_OF_FULL or rows.n_rows <= rows.n_columns:
+        return [DiagonalGaussian]
+    return [DiagonalGaussian, FullGaussian]
 
 
 def _is_binary(rows: DenseRows) -> bool:
@@ -117,10 +122,10 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     Parameters
     ----------
     component : str or Component
-        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and, if
-        there are more rows than columns, a full Gaussian, and sampling chooses the one with the most evidence; it is
-        Bernoulli if all entries are 0 or 1, and mixed columns if there are blanks (NaN) or columns of different kinds. For
-        sparse data it is multinomial, or Bernoulli if all entries are 1.
+        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and, with
+        at most 128 columns and more rows than columns, a full Gaussian, and sampling chooses the one with the most evidence;
+        it is Bernoulli if all entries are 0 or 1, and mixed columns if there are blanks (NaN) or columns of different kinds.
+        For sparse data it is multinomial, or Bernoulli if all entries are 1.
     X : array, sparse matrix or Rows of shape (n_samples, n_features)
         The data.
     owner : str
@@ -152,6 +157,14 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
         columns = informative_columns(source)
         rows = source = source.select_columns(columns)
         rows, dequantised[columns] = dequantise(source, key)
+    if component == "auto" and families == [DiagonalGaussian] and _MOST_COLUMNS_OF_FULL < rows.n_columns < rows.n_rows:
+        warnings.warn(
+            f"Full covariances are not tried with more than {_MOST_COLUMNS_OF_FULL} columns. X has {rows.n_columns}. "
+            "If they are correlated, as those of embeddings are, then reduce them first, for example by "
+            "sklearn.decomposition.PCA(50).",
+            UserWarning,
+            stacklevel=2,
+        )
     candidates = tuple(family.from_data(rows, learn=True) for family in families)
     return Resolved(candidates[0], rows, columns, dequantised, source, candidates)
 

@@ -18,6 +18,7 @@ the size of the cluster. Densities are in the user's units: a constant undoes th
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -293,6 +294,9 @@ class Component(Declared, ABC):
     drops_constant_columns: ClassVar[bool] = False
     #: Whether chains on large data start from a clustered sample of the rows (:mod:`hashmix.run.starts`).
     starts_from_sample: ClassVar[bool] = True
+    #: With more columns, chains do not start from clusters as small as neighbourhoods: a few rows do not tell so many
+    #: parameters, and a sweep of so many clusters would take long.
+    most_columns_of_small_starts: ClassVar[float] = math.inf
     #: For how many sweeps of warm-up learned hyperparameters keep their starting values.
     sweeps_held: ClassVar[int] = 0
     #: The same, for chains that start from one cluster.

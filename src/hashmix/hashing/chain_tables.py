@@ -14,6 +14,8 @@ from hashmix.hashing.features import FeatureMap, standard_features
 
 __all__ = ["ChainTables"]
 
+#: Rows whose coordinates are changed at once: all of them would take several times the memory of the data.
+_BLOCK = 65_536
 #: Up to this many rows, starting threads takes longer than hashing.
 _ROWS_FOR_THREADS = 10_000
 
@@ -68,11 +70,14 @@ class ChainTables:
 
     def use_metric(self, metric: np.ndarray) -> None:
         """Hash rows in the coordinates X @ metric from now on, without scaling columns. Tables are built again."""
-        values = (self._source.matrix() - self._source.summary.mean) @ metric
+        X, mean = self._source.matrix(), self._source.summary.mean
+        values = np.empty((len(X), metric.shape[1]), np.float32)
+        for begin in range(0, len(X), _BLOCK):
+            values[begin : begin + _BLOCK] = (X[begin : begin + _BLOCK] - mean) @ metric
         zeros, ones = np.zeros(values.shape[1]), np.ones(values.shape[1])
         with self._lock:
             summary = ColumnSummary(zeros, ones, values.min(axis=0), values.max(axis=0), np.count_nonzero(values, axis=0))
-            self.rows, self.metric = DenseRows(values.astype(np.float32), summary), metric
+            self.rows, self.metric = DenseRows(values, summary), metric
             self._first, self._features = None, None
             self._kept.clear()
 

@@ -42,9 +42,9 @@ class Work(NamedTuple):
     """Weight of a move in a schedule: its work per sweep, in predictives per row.
 
     During warm-up the move is applied until its work is done. A move of which one application is more work than that is
-    applied in some sweeps only, but during warm-up in every one as long as it changes much. The number of applications that the work is
-    worth is frozen when warm-up ends. Moves with ``shared`` work get more of it the more they improve the log joint per unit
-    of work.
+    applied in some sweeps only, but during warm-up in every one as long as it changes much. The number of applications
+    that the work is worth is frozen when warm-up ends. Moves with ``shared`` work get more of it the more they improve the
+    log joint per unit of work.
 
     Examples
     --------

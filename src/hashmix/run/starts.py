@@ -234,6 +234,7 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     n, from_sample = target.rows.n_rows, target.component.starts_from_sample
     order = numpy_generator(key, 0).permutation(n).astype(np.int32)
     few = n > (_FEW_ROWS if from_sample else _ROWS_FOR_MANY_CLUSTERS)
+    few = few or target.rows.n_columns > target.component.most_columns_of_small_starts
     pieces = neighbourhoods(tables.tables(NeighbourLists(), 0, None).lists, order, few)
     if n <= _FEW_ROWS or not from_sample:
         return pieces
