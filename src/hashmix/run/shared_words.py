@@ -22,8 +22,9 @@ from hashmix.data.rows import SparseRows
 
 __all__ = ["n_looked_up", "relabelled"]
 
-#: How often all rows draw their cluster. Most clusters that will die have died by then.
-_ROUNDS = 20
+#: How often all rows draw their cluster, at most, and the share of rows that must change theirs to go on. Most clusters that
+#: will die have died by then.
+_ROUNDS, _FEW_CHANGES = 20, 0.01
 #: Words, and rows, that one thread processes per task.
 _WORDS, _ROWS = 1024, 4096
 #: Clusters whose log probability is this far below the best are left out.
@@ -168,5 +169,8 @@ def relabelled(rows: SparseRows, labels: np.ndarray, concentration: float, key: 
         seed, clusters = stream(key, number).state[0], (*lists, sizes, totals)
         draw_labels = partial(_draw_labels, seed, rows.arrays, begins, clusters, concentration, labels, drawn)
         threads.map(draw_labels, _blocks(n, _ROWS))
+        changed = np.count_nonzero(drawn != labels)
         labels = np.unique(drawn, return_inverse=True)[1].astype(np.int32)
+        if changed < _FEW_CHANGES * n:
+            break
     return labels
