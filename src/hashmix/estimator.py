@@ -76,7 +76,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         Stop sampling after this time and keep the draws so far.
     init : str or array of labels, default="auto"
         Where chains start: "auto" (for Gaussians, the better of short trial chains from one cluster and from hashed
-        neighbourhoods; for texts, the latter relabelled by shared words; else the latter), "buckets" (hashed
+        neighbourhoods; for short texts, the latter relabelled by shared words; else the latter), "buckets" (hashed
         neighbourhoods), "single" (one cluster), "singletons", labels, or the ``posterior_`` of an earlier fit of the
         same rows; see :func:`hashmix.sample`.
     engine : str or Engine, default="threads"

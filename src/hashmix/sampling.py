@@ -79,7 +79,7 @@ def sample(
         Source of randomness.
     init : str, array of labels, a sequence of these with one entry per chain, or Posterior
         Where chains start: "single" (one cluster, the default), "singletons", "buckets" (hashed neighbourhoods), "auto" (for
-        Gaussians, the better of short trial chains from "single" and from "buckets"; for texts, "buckets" relabelled by
+        Gaussians, the better of short trial chains from "single" and from "buckets"; for short texts, "buckets" relabelled by
         the words that rows share; else "buckets"), labels of shape (n_samples,), or the last draws of the chains of a
         posterior of the same rows.
     max_seconds : float, optional

@@ -1,7 +1,7 @@
 """Better labels to start from for texts: rows draw their cluster again and again by the words they share with it.
 
 Two texts of six words on one subject mostly share no word. Their neighbourhoods are tiny, of mixed subjects, and as many as the
-rows. A sweep moves each row among a few of them; it takes hundreds of sweeps until they have grown to subjects. Here all rows
+rows. A sweep moves each row among a few of them, and the sweeps of a default fit do not make subjects of them. Here all rows
 look at all clusters at once, which is cheap as long as words are listed with their clusters: only clusters that have one of its
 words are candidates of a row. Rows do not wait for each other, and no cluster is opened: this is a start, not a move.
 """

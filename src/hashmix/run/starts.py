@@ -46,9 +46,9 @@ _FEW_ROWS, _SAMPLED, _SWEEPS = 20_000, 8, 30
 #: Components that do not start from a sample: beyond this many rows, rows left over between neighbourhoods join one
 #: instead of opening clusters, which would take too much memory.
 _ROWS_FOR_MANY_CLUSTERS = 200_000
-#: Neighbourhoods are relabelled by shared words if a round looks up no more entries of lists, which takes seconds. If it were
-#: more, there are to be fewer neighbourhoods; if it still is, they stay as they are.
-_MOST_LOOKED_UP = 1_500_000_000
+#: Neighbourhoods are relabelled by shared words if that looks up no more entries of lists per row and round: texts are short.
+#: With long texts, lists are so long that relabelling takes longer than the chain, for little or no gain.
+_MOST_LOOKED_UP = 5_000
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
@@ -267,12 +267,9 @@ def _pieces(key: int, tables: ChainTables, few: bool) -> np.ndarray:
 def _labels_by_words(rows: SparseRows, concentration: float, key: int, tables: ChainTables) -> np.ndarray:
     """Labels from neighbourhoods, relabelled by the words that rows share unless that takes too long."""
     pieces = _pieces(key, tables, rows.n_rows > _ROWS_FOR_MANY_CLUSTERS)
-    threads = Threads(check_n_jobs("sample", tables.n_jobs))
-    for few in (False, True):
-        labels = _pieces(key, tables, few) if few else pieces
-        if n_looked_up(rows, int(labels.max()) + 1) <= _MOST_LOOKED_UP:
-            return relabelled(rows, labels, concentration, key, threads)
-    return pieces
+    if n_looked_up(rows, int(pieces.max()) + 1) > _MOST_LOOKED_UP * rows.n_rows:
+        return pieces
+    return relabelled(rows, pieces, concentration, key, Threads(check_n_jobs("sample", tables.n_jobs)))
 
 
 def _clustered_sample(
