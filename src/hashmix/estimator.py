@@ -76,8 +76,9 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         Stop sampling after this time and keep the draws so far.
     init : str or array of labels, default="auto"
         Where chains start: "auto" (for Gaussians, the better of short trial chains from one cluster and from hashed
-        neighbourhoods, else hashed neighbourhoods), "buckets" (hashed neighbourhoods), "single" (one cluster), "singletons",
-        labels, or the ``posterior_`` of an earlier fit of the same rows; see :func:`hashmix.sample`.
+        neighbourhoods; for short texts, the latter relabelled by shared words; else the latter), "buckets" (hashed
+        neighbourhoods), "single" (one cluster), "singletons", labels, or the ``posterior_`` of an earlier fit of the
+        same rows; see :func:`hashmix.sample`.
     engine : str or Engine, default="threads"
         Where rows are. "threads": in this process, with all moves. "dask", "cuda" or an object of
         :mod:`hashmix.engines`: rows stay on the workers of a cluster, or on a GPU, and X may be files that are read there (a

@@ -79,8 +79,9 @@ def sample(
         Source of randomness.
     init : str, array of labels, a sequence of these with one entry per chain, or Posterior
         Where chains start: "single" (one cluster, the default), "singletons", "buckets" (hashed neighbourhoods), "auto" (for
-        Gaussians, the better of short trial chains from "single" and from "buckets", else "buckets"), labels of shape
-        (n_samples,), or the last draws of the chains of a posterior of the same rows.
+        Gaussians, the better of short trial chains from "single" and from "buckets"; for short texts, "buckets" relabelled by
+        the words that rows share; else "buckets"), labels of shape (n_samples,), or the last draws of the chains of a
+        posterior of the same rows.
     max_seconds : float, optional
         Stop after this time (compilation not counted) and return the draws so far.
     engine : str or Engine, default="threads"

@@ -328,6 +328,13 @@ class Component(Declared, ABC):
         """
         return None
 
+    def word_concentration(self, model: Any) -> float | None:
+        """What a word counts in a cluster that does not have it, if rows find their cluster by words that they share.
+
+        Then the start is improved by shared words (:mod:`hashmix.run.shared_words`); rows are sparse. None by default.
+        """
+        return None
+
     def hashed(self, rows: Rows) -> Rows:
         """The rows as hashing sees them: the same, unless a component overrides this."""
         return rows

@@ -1,4 +1,4 @@
-"""Where chains start: one cluster, singletons, hashed neighbourhoods, or given labels."""
+"""Where chains start: one cluster, singletons, hashed neighbourhoods (of texts: relabelled), or given labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import threading
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hashmix.core.rng import numpy_generator, stream
 from hashmix.core.threads import Threads
 from hashmix.core.validation import bad_parameter, check_n_jobs
 from hashmix.core.wording import counted
+from hashmix.data.rows import SparseRows
 from hashmix.hashing import NeighbourLists
 from hashmix.hashing.chain_tables import ChainTables
 from hashmix.moves import resolve_moves
@@ -25,6 +26,7 @@ from hashmix.partition.target import Target
 from hashmix.posterior import Posterior
 from hashmix.run.chain import Chain
 from hashmix.run.settings import RunSettings
+from hashmix.run.shared_words import n_looked_up, relabelled
 
 __all__ = ["Trial", "check_starts", "clustered", "first_states", "n_learned", "neighbourhoods", "try_starts"]
 
@@ -44,6 +46,9 @@ _FEW_ROWS, _SAMPLED, _SWEEPS = 20_000, 8, 30
 #: Components that do not start from a sample: beyond this many rows, rows left over between neighbourhoods join one
 #: instead of opening clusters, which would take too much memory.
 _ROWS_FOR_MANY_CLUSTERS = 200_000
+#: Neighbourhoods are relabelled by shared words if that looks up no more entries of lists per row and round: texts are short.
+#: With long texts, lists are so long that relabelling takes longer than the chain, for little or no gain.
+_MOST_LOOKED_UP = 5_000
 
 
 def check_starts(init: Any, n: int, n_chains: int, owner: str) -> list[Any]:
@@ -108,6 +113,9 @@ def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, tri
             known = next(iter(trials.values()), None)
             trials[key] = try_starts(target, key, tables.n_jobs, like=known)
         return _labels_from_trial(target, trials[key], key, tables.n_jobs)
+    concentration = target.component.word_concentration(target.model)
+    if start == "auto" and concentration is not None:
+        return _labels_by_words(cast(SparseRows, target.rows), concentration, key, tables)
     if start in ("auto", "buckets"):
         return _hashed_labels(target, key, tables)
     return np.zeros(n, np.int64) if start == "single" else np.arange(n)
@@ -232,13 +240,11 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     long; a sample has less evidence for pieces.
     """
     n, from_sample = target.rows.n_rows, target.component.starts_from_sample
-    order = numpy_generator(key, 0).permutation(n).astype(np.int32)
-    few = n > (_FEW_ROWS if from_sample else _ROWS_FOR_MANY_CLUSTERS)
-    few = few or target.rows.n_columns > target.component.most_columns_of_small_starts
-    pieces = neighbourhoods(tables.tables(NeighbourLists(), 0, None).lists, order, few)
+    many_columns = target.rows.n_columns > target.component.most_columns_of_small_starts
+    pieces = _pieces(key, tables, many_columns or n > (_FEW_ROWS if from_sample else _ROWS_FOR_MANY_CLUSTERS))
     if n <= _FEW_ROWS or not from_sample:
         return pieces
-    chosen = np.sort(order[: max(n // _SAMPLED, _FEW_ROWS // 2)])
+    chosen = np.sort(_visits(n, key)[: max(n // _SAMPLED, _FEW_ROWS // 2)])
     labels = _clustered_sample(target, chosen, "auto", key, tables.n_jobs, "lss", _SWEEPS).labels()
     # A piece joins the cluster that most of its chosen rows are in: of its pairs, sorted by count, the last one stays.
     n_pieces, k = int(pieces.max()) + 1, int(labels.max()) + 1
@@ -247,6 +253,24 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     joined = k + np.arange(n_pieces)
     joined[pairs // k] = pairs % k
     return joined[pieces]
+
+
+def _visits(n: int, key: int) -> np.ndarray:
+    """The order in which rows open neighbourhoods."""
+    return numpy_generator(key, 0).permutation(n).astype(np.int32)
+
+
+def _pieces(key: int, tables: ChainTables, few: bool) -> np.ndarray:
+    """Labels from neighbourhoods."""
+    return neighbourhoods(tables.tables(NeighbourLists(), 0, None).lists, _visits(tables.rows.n_rows, key), few)
+
+
+def _labels_by_words(rows: SparseRows, concentration: float, key: int, tables: ChainTables) -> np.ndarray:
+    """Labels from neighbourhoods, relabelled by the words that rows share unless that takes too long."""
+    pieces = _pieces(key, tables, rows.n_rows > _ROWS_FOR_MANY_CLUSTERS)
+    if n_looked_up(rows, int(pieces.max()) + 1) > _MOST_LOOKED_UP * rows.n_rows:
+        return pieces
+    return relabelled(rows, pieces, concentration, key, Threads(check_n_jobs("sample", tables.n_jobs)))
 
 
 def _clustered_sample(

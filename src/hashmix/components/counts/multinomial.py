@@ -122,6 +122,9 @@ class DirichletMultinomial(CountComponent):
 
         return update
 
+    def word_concentration(self, model: CountModel) -> float:
+        return float(model.total / len(model.levels))
+
     def hyperparameters(self, model: CountModel) -> dict[str, np.ndarray]:
         return {"concentration": np.array(model.total / len(model.levels))} if self.learn else {}
 
