@@ -231,7 +231,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
             self.moves,
             settings,
             owner,
-            getattr(self, "feature_names_in_", None),
+            self._used_names(),
         )
         self.posterior_ = run_problem(problem)
         if sampled:

@@ -19,6 +19,7 @@ from hashmix.core.threads import one_blas_thread
 from hashmix.core.validation import bad_parameter, check_integer
 from hashmix.data.mixed import Column
 from hashmix.data.rows import Rows
+from hashmix.data.suspects import warn_of_cells
 from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
 from hashmix.partition.target import Target
 from hashmix.posterior import Posterior
@@ -102,6 +103,9 @@ class Problem:
             keys = known_keys(settings.run_dir) or keys
         resolved = resolve_component(component, X, owner, keys[0])
         rows, chosen, choice = resolved.rows, resolved.component, None
+        names = _names_of(X) if feature_names is None else [str(name) for name in feature_names]
+        used = np.flatnonzero(resolved.columns).tolist()
+        warn_of_cells(resolved.source, used if names is None else [names[j] for j in used])
         schedule = resolve_moves(moves, owner, chosen)
         resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
         settings = settings.checked(owner, rows.n_rows)
@@ -117,9 +121,8 @@ class Problem:
             if settings.progress and can_show():
                 print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
-        given = _names_of(X) if feature_names is None else [str(name) for name in feature_names]
         return cls(
-            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, given
+            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, names
         )
 
     def describe(self) -> dict[str, Any]:
