@@ -34,7 +34,7 @@ from hashmix.run.starts import check_starts
 __all__ = ["Problem"]
 
 #: What a run may differ in and still be resumed: the version, and the evidence, which follows from the rest.
-_NOT_COMPARED = ("hashmix_version", "chosen", "hyperparameter_names")
+_NOT_COMPARED = ("hashmix_version", "chosen", "evidence", "hyperparameter_names")
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Problem:
             "prior": repr(self.target.prior),
             "moves": repr(self.schedule),
             "exact": all(move.exact for move, _ in self.schedule),
-            **({} if self.choice is None else {"chosen": self.choice.describe()}),
+            **self._why(),
             **({"dequantised": np.flatnonzero(self.dequantised).tolist()} if self.dequantised.any() else {}),
             **({"hyperparameter_names": named} if (named := self._hyperparameter_names()) else {}),
             "n_warmup": self.settings.n_warmup,
@@ -141,6 +141,10 @@ class Problem:
             "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
             "hashmix_version": version("hashmix"),
         }
+
+    def _why(self) -> dict[str, Any]:
+        """How the component was chosen, if there was a choice: in words, and the evidence of the candidates."""
+        return {} if self.choice is None else {"chosen": self.choice.describe(), "evidence": self.choice.evidence}
 
     def _hyperparameter_names(self) -> dict[str, list[str]]:
         """The columns that hyperparameters are about, by name, or by number in the data, if these are not simply 0, 1, …"""
@@ -201,6 +205,7 @@ class Problem:
                 "moves": list(record.move_stats),
                 "hyperparameters": {name: list(values.shape[2:]) for name, values in record.hyperparameters.items()},
                 "hyperparameter_names": self._hyperparameter_names(),
+                **self._why(),
             },
         }
 
