@@ -116,14 +116,14 @@ class Problem:
             compile_ahead(wanted, moves, rows.arrays[0].dtype.name, settings.progress or is_watched())
         if len(resolved.candidates) > 1:
             with one_blas_thread():
-                choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)
-            chosen = choice.component
+                choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs, resolved.counts)
+            chosen, rows = choice.component, choice.rows
+            schedule = resolve_moves(moves, owner, chosen)
             if settings.progress and can_show():
                 print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
-        return cls(
-            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, names
-        )
+        dequantised = resolved.dequantised & (rows is resolved.rows)
+        return cls(target, resolved.columns, schedule, settings, starts, keys, dequantised, resolved.source, choice, names)
 
     def describe(self) -> dict[str, Any]:
         """The settings that a posterior records, as text and numbers."""
