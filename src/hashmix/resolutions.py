@@ -110,7 +110,7 @@ class Resolutions:
         return labels if min_cluster_size is None else _without_small(labels, min_cluster_size, owner)
 
     def levels(self) -> Levels:
-        """How many clusters another sample of the same size would show: two disjoint halves of the rows are compared.
+        """How many clusters another sample of half the size would show: two disjoint halves of the rows are compared.
 
         Each half is clustered by itself and its tree is cut at every level. All rows are labelled by both halves, and the
         adjusted Rand index of the two labellings says how well they agree. Takes about as long as ``fit``; the result is
