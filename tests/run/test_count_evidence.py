@@ -106,6 +106,22 @@ def test_log_sizes_are_those_of_the_cells_that_rows_are_spread_in():
     assert log_sizes(rows, lattice) == pytest.approx(third + (X[:, 2] == 0.0).sum() * np.log(atom[0]))
 
 
+def test_evidence_is_in_units_of_the_cells():
+    """Of cells that are twice as large, counts have half the density."""
+    X = 2.0 * made("poisson", 3, 100)[0]
+    resolved = resolve_component("auto", X, key=1)
+    lattice = resolved.counts.lattice
+    assert (lattice.widths == 2.0).all()
+    single = resolved.counts._replace(lattice=lattice._replace(widths=np.ones_like(lattice.widths)))
+    for candidate in resolved.candidates[-2:]:
+        found, unit = (
+            choose_component(resolved.rows, [candidate], hm.priors.DirichletProcess(), 1, counts=counts).evidence
+            for counts in (resolved.counts, single)
+        )
+        name = type(candidate).__name__
+        assert found[name] == pytest.approx(unit[name] - 6 * np.log(2.0))
+
+
 def test_sums_of_rows():
     """A distribution that is known is found, and probabilities add up to 1."""
     rng = np.random.default_rng(0)
