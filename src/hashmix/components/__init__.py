@@ -24,7 +24,6 @@ __all__ = [
     "BetaBernoulli",
     "Categorical",
     "Component",
-    "Counts",
     "DiagonalGaussian",
     "DirichletMultinomial",
     "FullGaussian",
