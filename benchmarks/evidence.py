@@ -48,6 +48,8 @@ BENCHMARKS = [
     Benchmark("sbc.py --jobs {cores}"),
     Benchmark("soak.py"),
     Benchmark("engines.py time kills"),
+    Benchmark("metric_cost.py"),
+    Benchmark("tree_rules.py --data {data}"),
     Benchmark("resolutions.py --data {data}"),
     Benchmark("resolutions.py --data {data} --half kept"),
     Benchmark("resolutions.py --data {data} --half whole"),

@@ -37,6 +37,8 @@ def rendered(text: str, sources: str) -> str:
 def table(name: str, sources: str) -> str:
     """A table in Markdown, and what it was measured with."""
     files, make = TABLES[name]
+    if not all((FOLDER / f"{file}.json").exists() for file in files):
+        return "*Not measured yet.*"
     results = [json.loads((FOLDER / f"{file}.json").read_text(encoding="utf-8")) for file in files]
     header, *rows = make(*results)
     lines = [header, ["---"] * len(header), *rows]
@@ -135,6 +137,37 @@ _METHODS = {
     "hashmix reproducible": 'hashmix, `cut("reproducible")`',
     "hashmix cut at K": "hashmix, `cut(K)`",
 }
+
+
+def metric_cost(metric: dict[str, Any], tree: dict[str, Any]) -> Lines:
+    yield ["what", "seconds", "times the cost without"]
+    for data, found in metric.items():
+        if data != "measured":
+            yield [f"a sweep with a learned metric, {data}", f"{found['learned']:.2f}", f"{found['ratio']:.2f}"]
+    for k, seconds in tree.items():
+        if k != "measured":
+            yield [f"the tree of {int(k):,} clusters", f"{seconds:.2f}", ""]
+
+
+def mixture_levels(results: dict[str, Any]) -> Lines:
+    yield ["data", "component", "clusters", "NMI", "reproducible", "its NMI", "NMI of labels by the true densities"]
+    for data, found in results.items():
+        if data != "measured":
+            nmi = [f"{found[name]:.4f}" for name in ("NMI", "NMI, reproducible", "NMI of the true densities")]
+            yield [data, found["component"], str(found["clusters"]), nmi[0], str(found["reproducible"]), *nmi[1:]]
+
+
+def tree_rules(results: dict[str, Any]) -> Lines:
+    sets = results["sets"]
+    rules = sorted((rule for rule in results["means"] if rule != "uncut"), key=lambda rule: -results["means"][rule])
+    yield ["rule", *(f"{name} ({found['K']})" for name, found in sets.items()), "mean"]
+    for rule in [*rules, "uncut"]:
+        each = [f"{found[rule]:.2f}" for found in sets.values()]
+        yield [
+            {"small first": "**small first, then Ward with distances**"}.get(rule, rule),
+            *each,
+            f"{results['means'][rule]:.2f}",
+        ]
 
 
 def resolutions(results: dict[str, Any]) -> Lines:
@@ -334,6 +367,9 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "threads": (["parallel_threads", "parallel_documents"], threads),
     "large": (["parallel_large", "documents", "documents_pubmed"], large),
     "breast_cancer": (["breast_cancer"], breast_cancer),
+    "metric_cost": (["metric_cost", "tree_cost"], metric_cost),
+    "mixture_levels": (["mixture_levels"], mixture_levels),
+    "tree_rules": (["tree_rules"], tree_rules),
     "resolutions": (["resolutions_tuned"], resolutions),
     "each_set": (["resolutions_tuned"], each_set),
     "kept_aside": (["resolutions_kept"], resolutions),

@@ -91,3 +91,18 @@ def test_mixed_columns(people, capsys):
     assert {column["column"] for column in described} == {"u", "colour"}
     assert len({row["label"] for row in labels(people / "run")}) == 2
     assert main(["report", "run"]) == 0
+
+
+def test_codes_for_blanks_are_named_once(people, capsys):
+    rng = np.random.default_rng(0)
+    ages = np.where(np.arange(90) % 9 == 0, -999, rng.integers(20, 60, 90))
+    (people / "ages.csv").write_text(
+        "height,age\n" + "".join(f"{u:.3f},{a}\n" for u, a in zip(rng.normal(size=90), ages, strict=True))
+    )
+    assert main(["fit", "ages.csv", *QUICK, "--out", "run"]) == 0
+    said = capsys.readouterr()
+    assert "Column 'age' holds -999 in 10 cells, far from its other values (20 to 59)" in said.out
+    assert "use --blank=-999." in said.out
+    assert "holds" not in said.err
+    assert main(["fit", "ages.csv", *QUICK, "--out", "run2", "--blank=-999"]) == 0
+    assert "10 of 180 cells are blank" in capsys.readouterr().out

@@ -230,6 +230,29 @@ def test_levels_and_tree(tmp_path):
     assert "another sample" not in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
+def test_why_this_component(sampled, tmp_path):
+    """The candidates, the best first; the same from a folder that is opened again; nothing if there was no choice."""
+    X, posterior = sampled
+    evidence = posterior.settings["evidence"]
+    best, other = sorted(evidence, key=lambda name: -evidence[name])
+    settings = {"n_draws": 3, "n_warmup": 1, "random_state": 0, "run_dir": tmp_path / "run"}
+    hm.sample(X, **settings)
+    hm.sample(X, **settings | {"n_draws": 4})  # what was chosen does not keep a run from being resumed
+    again = hm.Posterior.load(tmp_path / "run")
+    assert again.settings["evidence"] == evidence
+    assert again.settings["chosen"] == posterior.settings["chosen"]
+    for shown in (posterior, again):
+        shown.report(tmp_path / "a.html")
+        reader = read(tmp_path / "a.html")
+        assert "Why this component" in reader.text
+        shown_in_order = [best, f"{evidence[best]:.2f}", "0.00"]
+        shown_in_order += [other, f"{evidence[other]:.2f}", f"{evidence[best] - evidence[other]:.2f}"]
+        at = reader.folded.index("evidence, nats per row")
+        assert reader.folded[at + 2 : at + 8] == shown_in_order
+    stuck().report(tmp_path / "a.html")
+    assert "Why this component" not in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 def test_many_columns(tmp_path):
     """Only the columns in which clusters differ most are shown, numbers or categories."""
     rng = np.random.default_rng(0)

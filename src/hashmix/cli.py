@@ -23,6 +23,7 @@ from hashmix.components import COMPONENTS, resolve_component
 from hashmix.core.compiling import cache_folder
 from hashmix.core.files import write_atomically
 from hashmix.core.progress import can_show, counting_bar
+from hashmix.data.suspects import SuspiciousCells
 from hashmix.estimator import SplitMergeMixture, sampled_rows
 from hashmix.estimator_input import some_rows
 from hashmix.moves import SCHEDULES
@@ -218,7 +219,8 @@ def _fit(options: argparse.Namespace) -> int:
     print(*data.lines, sep="\n", end="\n" if data.lines else "")
     wanted = _wanted_levels(options.levels)
     begin = time.perf_counter()
-    with _started(folder, text):
+    with _started(folder, text), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SuspiciousCells)  # these were named with the lines above
         model.fit(X)
     seconds = time.perf_counter() - begin
     cuts = {f"level_{level}": _cut(model, level) for level in wanted}

@@ -42,6 +42,7 @@ def summarise(model: Any, data: str, X: Any, names: list[str], seconds: float) -
         "data": Path(data).name,
         "n_rows": len(model.labels_),
         **({"n_columns": len(names)} if model.component_.has_words else {"columns": names}),
+        "component": {"name": type(model.component_).__name__, "evidence": posterior.settings.get("evidence")},
         "n_clusters": model.n_clusters_,
         "n_clusters_probabilities": {str(k): p for k, p in posterior.n_clusters_probabilities().items()},
         "seconds": round(seconds, 3),

@@ -45,11 +45,11 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
     component : str or Component, default="auto"
         The distribution of the rows of a cluster: "gaussian" (diagonal covariance) or "gaussian-full"; for counts
         "multinomial" (texts), "poisson" (events) and "bernoulli" (0/1); "categorical"; "mixed" for columns of different kinds,
-        with blanks; "auto" (dense: diagonal or full Gaussian, chosen by evidence on a sample of the rows, or Bernoulli if all
-        entries are 0 or 1; mixed if there are blanks or categories; sparse: multinomial, or Bernoulli if all entries are 1); or
-        an object of :mod:`hashmix.components`. The hyperparameters of a named component are learned. For named Gaussians,
-        constant columns are left out, and values that many rows share are spread within their cells
-        (:mod:`hashmix.data.dequantise`).
+        with blanks; "auto" (dense: diagonal or full Gaussian, for small whole numbers also Poisson or multinomial, chosen by
+        evidence on a sample of the rows, or Bernoulli if all entries are 0 or 1; mixed if there are blanks or categories;
+        sparse: multinomial, or Bernoulli if all entries are 1); or an object of :mod:`hashmix.components`. The hyperparameters
+        of a named component are learned. For named Gaussians, constant columns are left out, and values that many rows share
+        are spread within their cells (:mod:`hashmix.data.dequantise`).
     prior : str or PartitionPrior, default="auto"
         The distribution of partitions: "dirichlet-process" (concentration learned), "pitman-yor",
         "mixture-of-finite-mixtures", "flat", or an object of :mod:`hashmix.priors`. "auto" is the Dirichlet process, and
@@ -232,7 +232,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
             self.moves,
             settings,
             owner,
-            getattr(self, "feature_names_in_", None),
+            self._used_names(),
         )
         self.posterior_ = run_problem(problem)
         if sampled:
@@ -462,10 +462,10 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         n_words = check_integer(owner, "n_words", n_words, low=1)
         by = check_choice(owner, "by", by, ["probability", "lift"])
         if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+            feature_names = self._used_names() or range(len(self._columns))
         names = [str(name) for name in feature_names]
-        if len(names) != self.n_features_in_:
-            raise bad_parameter(owner, "feature_names", f"{self.n_features_in_} names", f"{len(names)} names")
+        if len(names) != len(self._columns):
+            raise bad_parameter(owner, "feature_names", f"{len(self._columns)} names", f"{len(names)} names")
         return top_words(self.component_, self._predictive.model, self._predictive.stats, names, n_words, by)
 
     def representatives(self, X: Any, n_rows: int = 3) -> list[np.ndarray]:

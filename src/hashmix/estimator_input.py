@@ -156,6 +156,12 @@ class InputChecks:
         elif hasattr(self, "feature_names_in_") and self._frame is None and names != list(self.feature_names_in_):
             raise bad_parameter(type(self).__name__, "X", "the columns that fit was given", f"{', '.join(names[:5])} …")
 
+    def _used_names(self) -> list[str] | None:
+        """The names of the columns that fit uses, if there are any: those of a frame that were set aside are left out."""
+        if self._frame is not None:
+            return [column.name for column in self._frame.columns]
+        return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
     def _same_columns(self, X: MixedRows, reset: bool) -> MixedRows:
         if reset:
             self._frame = FrameColumns(X.columns, False)

@@ -19,6 +19,7 @@ from hashmix.core.threads import one_blas_thread
 from hashmix.core.validation import bad_parameter, check_integer
 from hashmix.data.mixed import Column
 from hashmix.data.rows import Rows
+from hashmix.data.suspects import warn_of_cells
 from hashmix.moves import Move, Schedule, Work, default_prior, resolve_moves
 from hashmix.partition.target import Target
 from hashmix.posterior import Posterior
@@ -33,7 +34,7 @@ from hashmix.run.starts import check_starts
 __all__ = ["Problem"]
 
 #: What a run may differ in and still be resumed: the version, and the evidence, which follows from the rest.
-_NOT_COMPARED = ("hashmix_version", "chosen", "hyperparameter_names")
+_NOT_COMPARED = ("hashmix_version", "chosen", "evidence", "hyperparameter_names")
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,9 @@ class Problem:
             keys = known_keys(settings.run_dir) or keys
         resolved = resolve_component(component, X, owner, keys[0])
         rows, chosen, choice = resolved.rows, resolved.component, None
+        names = _names_of(X) if feature_names is None else [str(name) for name in feature_names]
+        used = np.flatnonzero(resolved.columns).tolist()
+        warn_of_cells(resolved.source, used if names is None else [names[j] for j in used])
         schedule = resolve_moves(moves, owner, chosen)
         resolved_prior = resolve_prior(prior, owner, default_prior(schedule))
         settings = settings.checked(owner, rows.n_rows)
@@ -112,15 +116,14 @@ class Problem:
             compile_ahead(wanted, moves, rows.arrays[0].dtype.name, settings.progress or is_watched())
         if len(resolved.candidates) > 1:
             with one_blas_thread():
-                choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs)
-            chosen = choice.component
+                choice = choose_component(rows, resolved.candidates, resolved_prior, keys[0], settings.n_jobs, resolved.counts)
+            chosen, rows = choice.component, choice.rows
+            schedule = resolve_moves(moves, owner, chosen)
             if settings.progress and can_show():
                 print(f"component: {choice.describe()}", file=sys.stderr)
         target = Target(rows, chosen, resolved_prior, chosen.model(rows))
-        given = _names_of(X) if feature_names is None else [str(name) for name in feature_names]
-        return cls(
-            target, resolved.columns, schedule, settings, starts, keys, resolved.dequantised, resolved.source, choice, given
-        )
+        dequantised = resolved.dequantised & (rows is resolved.rows)
+        return cls(target, resolved.columns, schedule, settings, starts, keys, dequantised, resolved.source, choice, names)
 
     def describe(self) -> dict[str, Any]:
         """The settings that a posterior records, as text and numbers."""
@@ -130,7 +133,7 @@ class Problem:
             "prior": repr(self.target.prior),
             "moves": repr(self.schedule),
             "exact": all(move.exact for move, _ in self.schedule),
-            **({} if self.choice is None else {"chosen": self.choice.describe()}),
+            **self._why(),
             **({"dequantised": np.flatnonzero(self.dequantised).tolist()} if self.dequantised.any() else {}),
             **({"hyperparameter_names": named} if (named := self._hyperparameter_names()) else {}),
             "n_warmup": self.settings.n_warmup,
@@ -138,6 +141,10 @@ class Problem:
             "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
             "hashmix_version": version("hashmix"),
         }
+
+    def _why(self) -> dict[str, Any]:
+        """How the component was chosen, if there was a choice: in words, and the evidence of the candidates."""
+        return {} if self.choice is None else {"chosen": self.choice.describe(), "evidence": self.choice.evidence}
 
     def _hyperparameter_names(self) -> dict[str, list[str]]:
         """The columns that hyperparameters are about, by name, or by number in the data, if these are not simply 0, 1, …"""
@@ -198,6 +205,7 @@ class Problem:
                 "moves": list(record.move_stats),
                 "hyperparameters": {name: list(values.shape[2:]) for name, values in record.hyperparameters.items()},
                 "hyperparameter_names": self._hyperparameter_names(),
+                **self._why(),
             },
         }
 

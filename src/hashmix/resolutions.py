@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from hashmix.core.rng import numpy_generator
 from hashmix.core.validation import bad_parameter, check_integer, check_number
 from hashmix.data.mixed import MixedRows
 from hashmix.data.rows import Rows
+from hashmix.data.suspects import SuspiciousCells
 from hashmix.moves.parallel.passes import sizes_of
 from hashmix.posterior.estimate.matching import contingency_table
 from hashmix.posterior.tree import Levels, compare_levels, cut_linkage, join_clusters
@@ -108,7 +110,7 @@ class Resolutions:
         return labels if min_cluster_size is None else _without_small(labels, min_cluster_size, owner)
 
     def levels(self) -> Levels:
-        """How many clusters another sample of the same size would show: two disjoint halves of the rows are compared.
+        """How many clusters another sample of half the size would show: two disjoint halves of the rows are compared.
 
         Each half is clustered by itself and its tree is cut at every level. All rows are labelled by both halves, and the
         adjusted Rand index of the two labellings says how well they agree. Takes about as long as ``fit``; the result is
@@ -145,7 +147,10 @@ class Resolutions:
             component = type(self._target.component).from_data(half, learn=True) if learned else self._target.component
             settings: Any = {"component": component, "n_chains": 1, "sample_size": None, "init": "auto"}
             settings |= {"run_dir": None, "progress": False, "engine": "threads"}
-            halves.append(clone(self).set_params(**settings, random_state=self._key % 2**31).fit(_as_given(half)))
+            model = clone(self).set_params(**settings, random_state=self._key % 2**31)
+            with warnings.catch_warnings():  # of its cells, fit has warned
+                warnings.simplefilter("ignore", SuspiciousCells)
+                halves.append(model.fit(_as_given(half)))
         shown = rows if n <= _ROWS_COMPARED else rows.take(np.sort(order[:_ROWS_COMPARED]))
         first, second = (half._predictive.labels(shown) for half in halves)
         table = contingency_table(first, second, tuple(half.n_clusters_ for half in halves))

@@ -44,8 +44,7 @@ def test_rows_without_such_columns_are_not_copied():
 
 def test_an_outlier_keeps_its_place():
     X = np.append(np.arange(200) % 5, 1e6)[:, None].astype(float)
-    with pytest.warns(UserWarning, match="X has the value 1e\\+06 in row 200, column 0"):
-        rows, _ = dequantise(as_dense(X), key=0)
+    rows, _ = dequantise(as_dense(X), key=0)
     assert abs(rows.values[-1, 0] - 1e6) <= 0.01 * X.std()
 
 

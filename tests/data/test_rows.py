@@ -51,19 +51,16 @@ def test_dense_summary_overflows_to_infinity():
     assert summary.most[0] == 1e200
 
 
-def test_one_extreme_cell_is_named_and_does_not_set_the_scale():
+def test_one_extreme_cell_does_not_set_the_scale():
     values = RNG.normal(size=(2_000, 3))
     plain = as_dense(values).summary
     values[70, 1] = -1e9
-    with pytest.warns(UserWarning, match=r"the value -1e\+09 in row 70, column 1"):
-        summary = as_dense(values).summary
+    summary = as_dense(values).summary
     np.testing.assert_allclose(summary.variance, plain.variance, rtol=0.01)
     assert summary.least[1] == -1e9
     # Many far values are no mistake.
     values[:100, 2] = 1e9
-    with pytest.warns(UserWarning, match="column 1") as caught:
-        assert as_dense(values).summary.variance[2] > 1e15
-    assert len(caught) == 1
+    assert as_dense(values).summary.variance[2] > 1e15
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -16,7 +16,7 @@ from hashmix.components.gaussian.full import FullGaussian
 from hashmix.components.mixed.categorical import Categorical
 from hashmix.components.mixed.columns import MixedColumns
 from hashmix.core.registry import Registry
-from hashmix.data.dequantise import dequantise
+from hashmix.data.dequantise import Lattice, dequantise
 from hashmix.data.mixed import MixedRows, as_rows_with_blanks
 from hashmix.data.rows import DenseRows, Rows, as_dense
 
@@ -49,6 +49,15 @@ COMPONENTS.add("categorical", Categorical)
 _MOST_COLUMNS_OF_FULL = 128
 #: Rows that are looked at first to see whether data are 0/1: nearly always, these show that they are not.
 _LOOKED_AT = 1000
+#: The largest mean of counts.
+_COUNT_MEAN = 20
+
+
+class Counts(NamedTuple):
+    """Rows as counts, and the cells that their values are spread in for other components."""
+
+    rows: Rows
+    lattice: Lattice
 
 
 class Resolved(NamedTuple):
@@ -66,6 +75,8 @@ class Resolved(NamedTuple):
         The rows before that: what identifies the data.
     candidates : tuple of Component
         What "auto" chooses from; the first is ``component``.
+    counts : Counts or None
+        The rows as candidates for counts take them, if there are such beside others.
 
     Examples
     --------
@@ -80,6 +91,7 @@ class Resolved(NamedTuple):
     dequantised: np.ndarray
     source: Rows
     candidates: tuple[Component, ...]
+    counts: Counts | None = None
 
 
 def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
@@ -99,9 +111,9 @@ def families_for(component: Any, X: Any, owner: str) -> list[type[Component]]:
     if _is_binary(rows):
         return [BetaBernoulli]
     # Fewer rows than columns do not tell how columns are correlated.
-    if rows.n_columns > _MOST_COLUMNS_OF_FULL or rows.n_rows <= rows.n_columns:
-        return [DiagonalGaussian]
-    return [DiagonalGaussian, FullGaussian]
+    full = rows.n_columns < rows.n_rows and rows.n_columns <= _MOST_COLUMNS_OF_FULL
+    gaussians = [DiagonalGaussian, FullGaussian] if full else [DiagonalGaussian]
+    return gaussians + ([GammaPoisson, DirichletMultinomial] if _may_be_counts(rows) else [])
 
 
 def _is_binary(rows: DenseRows) -> bool:
@@ -110,6 +122,19 @@ def _is_binary(rows: DenseRows) -> bool:
     if least != 0.0 or most != 1.0:
         return False
     return all(((part == 0.0) | (part == 1.0)).all() for part in (rows.values[:_LOOKED_AT], rows.values))
+
+
+def _may_be_counts(rows: DenseRows) -> bool:
+    """Whether all entries are whole numbers ≥ 0, small on average, and all columns vary.
+
+    Of large counts, a Gaussian is as good a description. A constant column is no count, and Gaussians leave it out.
+    """
+    _, _, least, most, _ = rows.summary
+    if least.min() < 0.0 or (least == most).any() or rows.summary.mean.mean() > _COUNT_MEAN:
+        return False
+    if not all((part == np.floor(part)).all() for part in (rows.values[:_LOOKED_AT], rows.values)):
+        return False
+    return float(rows.values.sum(axis=0, dtype=np.float64).max()) < 2**31
 
 
 def resolve_component(component: str | Component, X: Any, owner: str = "sample", key: int = 0) -> Resolved:
@@ -122,10 +147,11 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
     Parameters
     ----------
     component : str or Component
-        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has two candidates, a diagonal and, with
-        at most 128 columns and more rows than columns, a full Gaussian, and sampling chooses the one with the most evidence;
-        it is Bernoulli if all entries are 0 or 1, and mixed columns if there are blanks (NaN) or columns of different kinds.
-        For sparse data it is multinomial, or Bernoulli if all entries are 1.
+        A name of :data:`COMPONENTS`, "auto", or an object. "auto" for dense data has several candidates, a diagonal and, with
+        at most 128 columns and more rows than columns, a full Gaussian, and for small whole numbers ≥ 0 Poisson and
+        multinomial, and sampling chooses the one with the most evidence; it is Bernoulli if all entries are 0 or 1, and mixed
+        columns if there are blanks (NaN) or columns of different kinds. For sparse data it is multinomial, or Bernoulli if all
+        entries are 1.
     X : array, sparse matrix or Rows of shape (n_samples, n_features)
         The data.
     owner : str
@@ -157,16 +183,24 @@ def resolve_component(component: str | Component, X: Any, owner: str = "sample",
         columns = informative_columns(source)
         rows = source = source.select_columns(columns)
         rows, dequantised[columns] = dequantise(source, key)
-    if component == "auto" and families == [DiagonalGaussian] and _MOST_COLUMNS_OF_FULL < rows.n_columns < rows.n_rows:
-        warnings.warn(
-            f"Full covariances are not tried with more than {_MOST_COLUMNS_OF_FULL} columns. X has {rows.n_columns}. "
-            "If they are correlated, as those of embeddings are, then reduce them first, for example by "
-            "sklearn.decomposition.PCA(50).",
-            UserWarning,
-            stacklevel=2,
-        )
-    candidates = tuple(family.from_data(rows, learn=True) for family in families)
-    return Resolved(candidates[0], rows, columns, dequantised, source, candidates)
+    if component == "auto" and families[0] is DiagonalGaussian and _MOST_COLUMNS_OF_FULL < rows.n_columns < rows.n_rows:
+        _advise_to_reduce(rows.n_columns)
+    counts = None
+    if families[-1].takes_counts and not families[0].takes_counts:
+        counts = Counts(families[-1].rows(source, owner), Lattice.of(source))
+    candidates = tuple(
+        family.from_data(counts.rows if counts is not None and family.takes_counts else rows, learn=True) for family in families
+    )
+    return Resolved(candidates[0], rows, columns, dequantised, source, candidates, counts)
+
+
+def _advise_to_reduce(n_columns: int) -> None:
+    warnings.warn(
+        f"Full covariances are not tried with more than {_MOST_COLUMNS_OF_FULL} columns. X has {n_columns}. If they are "
+        "correlated, as those of embeddings are, then reduce them first, for example by sklearn.decomposition.PCA(50).",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def informative_columns(rows: Rows) -> np.ndarray:

@@ -281,6 +281,8 @@ class Component(Declared, ABC):
     takes_blanks: ClassVar[bool] = False
     #: Whether entries must be counts: whole numbers of at least 0.
     takes_counts: ClassVar[bool] = False
+    #: Whether it only has probabilities of rows given their sums.
+    given_sums: ClassVar[bool] = False
     #: Whether :meth:`expected_parameters` returns an object with ``means`` (K, D) and ``covariances``, (K, D) or (K, D, D).
     has_means: ClassVar[bool] = False
     #: Whether columns are words, with a probability or rate in every cluster (:meth:`word_profile`).

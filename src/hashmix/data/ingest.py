@@ -21,6 +21,8 @@ from hashmix.data.readers.contract import check_is_file, column_positions
 from hashmix.data.readers.decoding import read_text
 from hashmix.data.readers.delimited import is_delimited
 from hashmix.data.readers.docword import read_vocabulary
+from hashmix.data.rows import as_dense
+from hashmix.data.suspects import suspicious_cells
 from hashmix.data.texts import count_words
 
 __all__ = ["Ingested", "read_data"]
@@ -147,7 +149,9 @@ def read_data(
     plain = is_plain(used, found.columns)
     rows = plain_matrix(used, found.columns) if plain else encode(used, found.columns)
     ids, id_name = _ids(used, found.id)
-    return Ingested(rows, [column.name for column in found.columns], ids, id_name, _lines(found, rows))
+    names = [column.name for column in found.columns]
+    lines = _lines(found, rows) + _suspects(rows, names, "use --blank={code}")
+    return Ingested(rows, names, ids, id_name, lines)
 
 
 def _is_prose(path: Path) -> bool:
@@ -203,7 +207,16 @@ def _matrix(
     if isinstance(X, np.ndarray) and X.dtype.kind == "f" and np.isnan(X).any():
         lines = [f"columns: {X.shape[1]} numeric; {np.isnan(X).sum()} of {X.size} cells are blank"]
         X = MixedRows(X, [Column(name, "numeric") for name in names])
+    if isinstance(X, (MixedRows, np.ndarray)):
+        lines += _suspects(X, names, "replace it by NaN")
     return Ingested(X, names, None, "row", lines)
+
+
+def _suspects(X: MixedRows | np.ndarray, names: list[str], remedy: str) -> list[str]:
+    """What to say of cells that may stand for a blank."""
+    sentences = suspicious_cells(X if isinstance(X, MixedRows) else as_dense(X, "hashmix fit"), names, remedy)
+    more = [f"… and {len(sentences) - _SHOWN} more columns with such cells"] if len(sentences) > _SHOWN else []
+    return sentences[:_SHOWN] + more
 
 
 def _lines(found: Recognised, rows: Any) -> list[str]:

@@ -7,8 +7,8 @@ data are checked, and everything that needs means, variances or ranges takes it 
 from __future__ import annotations
 
 import hashlib
-import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ __all__ = [
     "as_dense",
     "as_rows",
     "as_sparse",
+    "extreme_cells",
 ]
 
 #: Rows that array code looks at in one go, and entries of sparse rows.
@@ -164,7 +165,7 @@ class DenseRows(Rows):
     @property
     def summary(self) -> ColumnSummary:
         if self._summary is None:
-            self._summary = robust_summary(self.values, summarise_dense(self.values), warn=False)
+            self._summary = robust_summary(self.values, summarise_dense(self.values))
         return self._summary
 
     def take(self, chosen: np.ndarray | slice) -> DenseRows:
@@ -260,33 +261,39 @@ def summarise_dense(values: np.ndarray) -> ColumnSummary:
 _LOOKED_AT, _FAR, _VERY_FEW = 10_000, 200.0, 1e-3
 
 
-def robust_summary(values: np.ndarray, summary: ColumnSummary, warn: bool = True) -> ColumnSummary:
-    """The summary with mean and variance of the bulk in columns with a few extreme values, and a warning that names one.
+def extreme_cells(values: np.ndarray, summary: ColumnSummary) -> Iterator[tuple[int, float, float, float, np.ndarray]]:
+    """Columns with a few extreme cells: number, tenth percentile, median, ninetieth percentile, and where these cells are.
 
-    One cell of −999 or 10⁹ would otherwise make all other rows look alike: starting values and hashing use these variances.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hashmix.data.rows import as_dense, extreme_cells
+    >>> rows = as_dense(np.column_stack([np.arange(20.0), np.append(np.arange(19.0), 1e9)]))
+    >>> [column for column, *_ in extreme_cells(rows.values, rows.summary)]
+    [1]
     """
-    mean, variance, least, most, _ = summary
     sample = np.asarray(values)[:: max(1, len(values) // _LOOKED_AT)].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         low, middle, high = np.percentile(sample, [10.0, 50.0, 90.0], axis=0)
         scale = (high - low) / 2.563  # the same for a normal distribution
-        distance = np.maximum(most - middle, middle - least)
+        distance = np.maximum(summary.most - middle, middle - summary.least)
         suspect = np.flatnonzero((scale > 0.0) & (distance > _FAR * scale))
-    mean, variance = mean.copy(), variance.copy()
     for j in suspect.tolist():
         far = np.abs(values[:, j] - middle[j]) > _FAR * scale[j]
-        if far.sum() > max(1.0, _VERY_FEW * len(values)):
-            continue
-        row = int(np.argmax(np.abs(values[:, j] - middle[j])))
-        if warn:
-            warnings.warn(
-                f"X has the value {values[row, j]:g} in row {row}, column {j}, where four rows in five lie between "
-                f"{low[j]:.3g} and {high[j]:.3g}: remove it if it stands for a missing value.",
-                UserWarning,
-                stacklevel=2,
-            )
+        if far.sum() <= max(1.0, _VERY_FEW * len(values)):
+            yield j, low[j], middle[j], high[j], far
+
+
+def robust_summary(values: np.ndarray, summary: ColumnSummary) -> ColumnSummary:
+    """The summary with mean and variance of the bulk in columns with a few extreme values.
+
+    One cell of −999 or 10⁹ would otherwise make all other rows look alike: starting values and hashing use these variances.
+    """
+    mean, variance = summary.mean.copy(), summary.variance.copy()
+    for j, *_, far in extreme_cells(values, summary):
         bulk = values[~far, j].astype(np.float64)
-        mean[j], variance[j] = bulk.mean(), bulk.var()
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean[j], variance[j] = bulk.mean(), bulk.var()
     return summary._replace(mean=mean, variance=variance)
 
 

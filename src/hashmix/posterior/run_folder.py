@@ -25,6 +25,9 @@ FORMAT = "hashmix-run-2"
 #: Before it, ``run.json`` had no checksum.
 _UNSEALED = "hashmix-run-1"
 
+#: Settings that follow from the others and the data: kept, and not compared when a run is resumed.
+_FROM_THE_REST = ("chosen", "evidence", "hyperparameter_names")
+
 AnyRecord = TypeVar("AnyRecord", bound="Record")
 
 
@@ -177,7 +180,7 @@ def load_run(record_class: type[AnyRecord], path: str | os.PathLike[str]) -> Any
             f"{str(path)!r} has no draws yet: the run was stopped during warm-up. Continue it with: hashmix resume."
         )
     hyperparameters = {name: np.zeros(shape) for name, shape in names["hyperparameters"].items()}
-    settings = settings | ({"hyperparameter_names": named} if (named := names.get("hyperparameter_names")) else {})
+    settings = settings | {name: names[name] for name in _FROM_THE_REST if names.get(name)}
     record = record_class.empty(
         len(chains), min(lengths), int(names["n_samples"]), names["moves"], settings, hyperparameters, stored=True
     )

@@ -58,6 +58,7 @@ def write_report(
         "<h2>Clusters</h2>",
         clusters_section(frame, described),
         _coarser(labels, *coarser),
+        _why_this_component(posterior.settings.get("evidence", {})),
         "<h2>The draws</h2>",
         _draws(posterior, labels),
     ]
@@ -123,6 +124,28 @@ def _coarser(labels: np.ndarray, tree: Any, levels: Any) -> str:
         figure = drawn_figure(lambda ax: plot.tree(tree, sizes, ax), caption, height=4.0)
         text += f'<h2>Which clusters belong together</h2><div class="figures">{figure}</div>'
     return text
+
+
+def _why_this_component(evidence: dict[str, float]) -> str:
+    """The evidence of the components that were tried, the best first; empty if there was no choice."""
+    if not evidence:
+        return ""
+    names = sorted(evidence, key=lambda name: -evidence[name])
+    best = evidence[names[0]]
+    text = (
+        f"<b>{escape(names[0])}</b> is what the clusters are made of. {escape(' and '.join(names))} were tried on the same "
+        "rows, and it explains them best."
+    )
+    about = (
+        '<p class="faint">The evidence is the log probability of the rows that were tried. Of hundreds of rows, 0.1 nats per '
+        "row are much.</p>"
+    )
+    lines = [
+        f"<tr><td>{escape(name)}</td><td>{evidence[name]:.2f}</td><td>{best - evidence[name]:.2f}</td></tr>" for name in names
+    ]
+    header = "<th>component</th><th>evidence, nats per row</th><th>less than the best</th>"
+    table = scrolling_table(header, lines, "evidence of the components")
+    return f"<h2>Why this component</h2><p>{text}</p>" + folded("The evidence in numbers", about + table)
 
 
 def _draws(posterior: Posterior, labels: np.ndarray) -> str:

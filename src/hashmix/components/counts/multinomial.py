@@ -72,6 +72,7 @@ class DirichletMultinomial(CountComponent):
     array([0, 0, 1, 1])
     """
 
+    given_sums = True
     learn: bool
 
     def __init__(self, concentration: Any, learn: bool = False) -> None:
