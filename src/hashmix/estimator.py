@@ -19,6 +19,7 @@ from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
 from hashmix.engines import engine_for
 from hashmix.engines.dask import is_collection
+from hashmix.engines.sources import FileSpan
 from hashmix.estimator_input import InputChecks, some_rows
 from hashmix.estimator_spread import SpreadFit
 from hashmix.posterior import Posterior
@@ -268,8 +269,8 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
     def probabilities_(self) -> np.ndarray:
         """The probability of each training row's cluster, given the estimate."""
         check_is_fitted(self)
-        if not isinstance(self.labels_, np.ndarray):
-            return self._lazy_probabilities()
+        if isinstance(self._rows_to_label, FileSpan) or is_collection(self._rows_to_label):
+            return self._spread_probabilities()
         rows = self._target.rows if self._rows_to_label is None else self._checked_rows(self._rows_to_label)
         return self._predictive.probabilities_of(rows, self.labels_, self.n_jobs)
 

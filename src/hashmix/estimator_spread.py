@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from hashmix.core.validation import bad_parameter
 from hashmix.engines import Dask, Engine
 from hashmix.engines.dask import is_collection
-from hashmix.engines.sources import FileSource, as_source, is_files
+from hashmix.engines.kept import read_values
+from hashmix.engines.sources import FileSource, FileSpan, as_source, is_files
 from hashmix.estimator_input import FrameColumns
 from hashmix.posterior.predictive import Matched, Predictive, cluster_probabilities, log_density
 from hashmix.posterior.verdict import disagreement
@@ -21,6 +24,9 @@ from hashmix.run.settings import RunSettings
 from hashmix.spread_sampling import Sampled, sample_spread
 
 __all__ = ["SpreadFit"]
+
+#: Rows of files that are labelled at a time in this process, and bytes of them in a chunk of a Dask array.
+_ROWS, _CHUNK = 65_536, 1 << 27
 
 
 class SpreadFit:
@@ -93,9 +99,13 @@ class SpreadFit:
         else:
             source = as_source(X, type(self).__name__)
             parts = source.describe(map)
-            whole = source.span(parts, 0, parts.n_rows)
-            self._rows_to_label = whole.read() if hasattr(whole, "read") else whole
-            self.labels_ = label_block(self._rows_to_label, self._predictive, self._columns)
+            self._rows_to_label = source.span(parts, 0, parts.n_rows)
+            self.labels_ = self._for_all(label_block, self._rows_to_label)
+
+    def _for_all(self, work: Callable[..., np.ndarray], rows: Any) -> np.ndarray:
+        """What a function says of rows in this process, or of those in files, which are read in parts."""
+        parts = rows.chunks(_ROWS) if isinstance(rows, FileSpan) else [rows]
+        return np.concatenate([work(part, self._predictive, self._columns) for part in parts])
 
     def _predict_lazily(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -112,7 +122,10 @@ class SpreadFit:
     def _score_lazily(self, X: Any, draws: list[Matched]) -> Any:
         return self._as_array(X).map_blocks(_density_block, draws, self._columns, drop_axis=1, dtype=np.float64)
 
-    def _lazy_probabilities(self) -> Any:
+    def _spread_probabilities(self) -> Any:
+        """The probability of each training row's cluster, of rows that are in files or in a collection."""
+        if isinstance(self._rows_to_label, FileSpan):
+            return self._for_all(_own_block, self._rows_to_label)
         rows = self._as_array(self._rows_to_label)
         return rows.map_blocks(_own_block, self._predictive, self._columns, drop_axis=1, dtype=np.float64)
 
@@ -159,17 +172,17 @@ def _own_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.nd
 
 
 def _files_as_dask(source: Any) -> Any:
-    """Files as a Dask array, one chunk each, read when they are needed."""
+    """Files as a Dask array, whose chunks are parts of files and read when they are needed."""
     assert isinstance(source, FileSource)
     import dask
     import dask.array
 
     parts = source.describe(map)
-    firsts = parts.firsts.tolist()
-    chunks = [
-        dask.array.from_delayed(
-            dask.delayed(source.span(parts, begin, end).read)(), shape=(end - begin, parts.n_columns), dtype=parts.dtype
-        )
-        for begin, end in itertools.pairwise(firsts)
-    ]
+    step = max(1, _CHUNK // (parts.n_columns * np.dtype(parts.dtype).itemsize))
+    chunks = []
+    for first, last in itertools.pairwise(parts.firsts.tolist()):
+        for begin in range(first, last, step):
+            end = min(begin + step, last)
+            read = dask.delayed(partial(read_values, begin, source.span(parts, begin, end)))()
+            chunks.append(dask.array.from_delayed(read, shape=(end - begin, parts.n_columns), dtype=parts.dtype))
     return dask.array.concatenate(chunks)

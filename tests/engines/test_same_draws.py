@@ -257,7 +257,7 @@ def test_labels_of_executable_content_are_refused(tmp_path):
 
     np.save(tmp_path / "x.npy", np.array([print]), allow_pickle=True)
     with pytest.raises(ValueError, match="allow_pickle=False"):
-        read_labels(tmp_path, [LabelFile(0, 1, "x.npy", checksum(tmp_path / "x.npy"))], 0, 1)
+        read_labels(tmp_path, [LabelFile(0, 1, "x.npy", checksum(tmp_path / "x.npy"))], 0, np.zeros(1, np.int32))
 
 
 class Mortal(Several):
