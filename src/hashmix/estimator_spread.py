@@ -21,6 +21,7 @@ from hashmix.estimator_input import FrameColumns
 from hashmix.posterior.predictive import Matched, Predictive, cluster_probabilities, log_density
 from hashmix.posterior.verdict import disagreement
 from hashmix.run.settings import RunSettings
+from hashmix.run.spread.chain import DrawnClusters
 from hashmix.spread_sampling import Sampled, sample_spread
 
 __all__ = ["SpreadFit"]
@@ -45,6 +46,8 @@ class SpreadFit:
     labels_: Any
     _frame: FrameColumns | None
     _predictive: Predictive
+    _clusters: list[list[DrawnClusters]] | None
+    _component_of: Callable[[tuple[int, int]], Any]
 
     def _fit_spread(self, X: Any, engine: Engine, settings: RunSettings) -> Any:
         owner = type(self).__name__
@@ -70,23 +73,25 @@ class SpreadFit:
 
     def _take(self, sampled: Sampled) -> None:
         """Take the draw that is the estimate."""
-        self.posterior_, problem = sampled.posterior, sampled.problem
+        self.posterior_, self._clusters, problem = sampled.posterior, sampled.clusters, sampled.problem
         self.sample_indices_ = sampled.rows
         self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
         self._frame = self._rows_to_label = None
         self._template: np.ndarray | None = sampled.first
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
         draw = self.posterior_.point_estimate_draw()
-        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
-        self.component_ = self._target.component.with_hyperparameters(learned)
-        clusters = sampled.clusters[draw[0]][draw[1]]
+        self.component_ = self._component_of(draw)
         self._estimate = np.asarray(self.posterior_.labels[draw]).astype(np.intp)
-        self.n_clusters_ = len(clusters.stats)
-        self._predictive = Predictive.of_clusters(
-            self.component_, clusters.model, clusters.stats, clusters.stats[:, 0], self._target.prior, clusters.concentration
-        )
+        self._predictive = self._predictive_of_all_rows(draw, self.component_)
+        self.n_clusters_ = len(self._predictive.weights)
         self.weights_ = self._predictive.weights
         self._set_parameters()  # type: ignore[attr-defined]
+
+    def _predictive_of_all_rows(self, draw: tuple[int, int], component: Any) -> Predictive:
+        """The predictive given a draw, from the statistics of all rows, not only of those whose labels are recorded."""
+        assert self._clusters is not None
+        model, concentration, stats = self._clusters[draw[0]][draw[1]]
+        return Predictive.of_clusters(component, model, stats, stats[:, 0], self._target.prior, concentration)
 
     def _label(self, X: Any, engine: Engine) -> None:
         """Label all rows: now if they are in this process, else when labels are asked for."""
