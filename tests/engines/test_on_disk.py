@@ -17,8 +17,10 @@ import pytest
 
 import hashmix as hm
 from hashmix import estimator_spread
+from hashmix.data.rows import as_dense
 from hashmix.engines import kept, remote
 from hashmix.engines.kept import InMemory, OnDisk
+from hashmix.engines.shard import Preparation
 from hashmix.engines.sources import as_source
 from tests.engines.test_same_draws import COMPONENT, N, X, draws, same
 
@@ -98,6 +100,33 @@ def test_rows_on_disk_are_those_in_memory(npy):
         assert (disk.n_rows, disk.n_columns, disk.dtype) == (memory.n_rows, memory.n_columns, memory.dtype)
         memory, disk = (rows.change(1, lambda begin, values: values[:, -1:] + begin) for rows in (memory, disk))
     assert disk._file.seek(0, os.SEEK_END) == 8 * N
+
+
+def test_passes_over_the_file(npy, monkeypatch):
+    """It is written once, prepared in one pass if need be, and read once by a verb that looks at all rows."""
+    rows = {"_read": 0, "_write": 0}
+
+    def counted(name):
+        method = getattr(OnDisk, name)
+
+        def count(self, begin, values):
+            rows[name] += len(values)
+            method(self, begin, values)
+
+        monkeypatch.setattr(OnDisk, name, count)
+
+    counted("_read")
+    counted("_write")
+    shard = ON_DISK.open(npy, "test").shard
+    assert (rows["_read"], rows["_write"]) == (0, N)
+    everything, key = np.ones(2, bool), 0
+    shard.prepare(Preparation(COMPONENT, everything, None, key))
+    assert (rows["_read"], rows["_write"]) == (0, N)
+    shard.prepare(Preparation(COMPONENT, np.array([True, False]), None, key))
+    assert (rows["_read"], rows["_write"]) == (N, 2 * N)
+    shard.hold(COMPONENT.model(as_dense(X[:, :1])))
+    shard.statistics(1)
+    assert (rows["_read"], rows["_write"]) == (2 * N, 2 * N)
 
 
 def test_a_fit_reads_files_in_parts(npy, monkeypatch):

@@ -22,7 +22,7 @@ __all__ = ["SHARE_OF_MEMORY", "InMemory", "Kept", "OnDisk", "keep_all", "read_va
 #: The share of all memory that rows may take: changing them makes a copy, and labels need some too.
 SHARE_OF_MEMORY = 1 / 3
 #: Bytes of rows that are looked at in one go.
-_AT_ONCE = 1 << 24
+_AT_ONCE = 1 << 22
 
 
 class Kept(ABC):

@@ -124,14 +124,23 @@ class _Block(NamedTuple):
 
 
 class _Listed(NamedTuple):
-    """The rows of pairs in a block: a chunk for each pair that has some."""
+    """The rows of pairs in a block: a chunk for each pair that has some. As small as can be: it may be about all rows."""
 
     block: _Block
-    segments: Segments
-    forced: np.ndarray
+    rows: np.ndarray  # within the block, in so few bytes as their number allows
+    sides: np.ndarray
+    forced: np.ndarray  # the sides at first of the rows of merges
     proposals: np.ndarray
     begins: np.ndarray
     ends: np.ndarray
+
+    def of_pairs(self, values: np.ndarray) -> np.ndarray:
+        """For every row what belongs to its pair."""
+        return np.repeat(values[self.proposals], self.ends - self.begins)
+
+    def segments(self) -> Segments:
+        """The chunks as kernels take them; what is written to the sides stays."""
+        return Segments(self.rows.astype(np.int32), self.sides, self.begins, self.ends - self.begins)
 
 
 class Shard:
@@ -314,7 +323,7 @@ class Shard:
         def work(one: _Listed) -> np.ndarray:
             sums = self._slots(2 * len(one.proposals))
             nearest_chunks(
-                sums, anchors.for_worker(), self.model, one.block.data(), one.segments, *_chunks(one), 0, len(one.proposals)
+                sums, anchors.for_worker(), self.model, one.block.data(), one.segments(), *_chunks(one), 0, len(one.proposals)
             )
             return self._sides(one, sums, np.zeros(len(one.proposals)))
 
@@ -327,8 +336,7 @@ class Shard:
         def work(one: _Listed) -> np.ndarray:
             sums, log_q = self._slots(2 * len(one.proposals)), np.zeros(len(one.proposals))
             if recorded:
-                forced = np.repeat(is_forced[one.proposals], one.ends - one.begins)
-                one.segments.sides[forced] = one.forced[forced]
+                one.sides[one.of_pairs(is_forced)] = one.forced
             draw_chunks(
                 np.uint64(seed),
                 PASS + number,
@@ -340,7 +348,7 @@ class Shard:
                 self.model,
                 one.block.data(),
                 one.block.first,
-                one.segments,
+                one.segments(),
                 *_chunks(one),
                 0,
                 len(one.proposals),
@@ -356,7 +364,7 @@ class Shard:
         def work(one: _Listed) -> np.ndarray:
             sums = self._slots(2 * len(one.proposals))
             data, first = one.block.data(), one.block.first
-            toss_chunks(np.uint64(seed), PASS, sums, share, self.model, data, first, one.segments, *_chunks(one))
+            toss_chunks(np.uint64(seed), PASS, sums, share, self.model, data, first, one.segments(), *_chunks(one))
             return self._sides(one, sums, np.zeros(len(one.proposals)))
 
         return self._sum(self.listed, work)
@@ -364,9 +372,9 @@ class Shard:
     def commit(self, into: np.ndarray) -> None:
         """Carry out splits: v's side of pair b gets the label ``into[b]``, unless that is −1."""
         for one in self.listed:
-            target = np.repeat(into[one.proposals], one.ends - one.begins)
-            moved = (one.segments.sides == 1) & (target >= 0)
-            one.block.labels[one.segments.rows[moved]] = target[moved]
+            target = one.of_pairs(into)
+            moved = (one.sides == 1) & (target >= 0)
+            one.block.labels[one.rows[moved]] = target[moved]
         self.write(self.pairs.v[into >= 0], into[into >= 0])
 
     # ---- helpers -----------------------------------------------------------------------------------------------------------
@@ -378,10 +386,9 @@ class Shard:
         u, v = block.local(pairs.u), block.local(pairs.v)
         found = list_block(block.labels, pairs.pair_of, pairs.side_of, u, v, rows, sides, begins)
         proposals = np.flatnonzero(np.diff(begins) > 0)
-        rows, sides = rows[:found].copy(), sides[:found].copy()
-        starts = begins[proposals]
-        segments = Segments(rows, sides, starts, begins[proposals + 1] - starts)
-        return _Listed(block, segments, sides.copy(), proposals, starts, begins[proposals + 1])
+        rows, sides = rows[:found].astype(np.min_scalar_type(n - 1)), sides[:found].copy()
+        listed = _Listed(block, rows, sides, sides[:0], proposals, begins[proposals], begins[proposals + 1])
+        return listed._replace(forced=sides[listed.of_pairs(~pairs.is_split)])
 
     def _slots(self, count: int) -> DenseSlots:
         """Sums of statistics, all zero, and buffers of their own; nothing is derived from them."""

@@ -212,6 +212,14 @@ def _chunks_of_parquet(path: str, begin: int, end: int, n_rows: int, kind: tuple
                     yield _numbers_of(path, batch.slice(first, last - first), dtype)
                 at += batch.num_rows
         at = after
+    _give_back_memory()
+
+
+def _give_back_memory() -> None:
+    """Return to the system what pyarrow keeps for later: some 100 MB."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
 
 
 def _numbers_of(path: str, batch: Any, dtype: str) -> np.ndarray:
