@@ -12,6 +12,7 @@ kills     kill -9 of a random worker at a random moment of a short run: how many
 disk      rows × 16 float32 in parquet files, 100 clusters: two Dask workers of one thread each whose memory together is limited
           to a quarter of the rows (but not below 640 MB each, most of which Python and its libraries take): seconds per sweep,
           and the peak of memory of each worker and of the client. The system's cache of files is not limited
+k_means   the mixture of "time" as a Dask array on two workers: seconds and NMI of dask-ml's k-means told K, and of a fit
 
 Data are made here. Workers are processes on this machine. Kernels are compiled beforehand; nothing else should run.
 """
@@ -34,10 +35,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pyarrow.parquet
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 from distributed.comm import tcp
 from parallel import gaussian_mixture
 from report import write_results
+from sklearn.metrics import normalized_mutual_info_score
 
 import hashmix as hm
 import hashmix.run.spread.chain as chain_module
@@ -259,6 +261,7 @@ def disk(args):
                 f"{folder}/part-*.parquet",
                 "gaussian",
                 engine=hm.engines.Dask(client),
+                init="auto",
                 n_warmup=args.warmup,
                 n_draws=args.sweeps + 1,
                 random_state=0,
@@ -284,7 +287,39 @@ def disk(args):
     }
 
 
-QUESTIONS = {"time": time_of_sweeps, "kills": kills, "disk": disk}
+# ---- k-means ---------------------------------------------------------------------------------------------------------------
+
+
+def k_means(args):
+    try:
+        import dask.array
+        from dask_ml.cluster import KMeans
+    except ImportError:
+        print("k_means is left out: pip install 'hashmix[benchmark]'.")
+        return None
+    n, d, k = (20_000, 8, 20) if args.quick else (1_000_000, 32, 500)
+    X, y = gaussian_mixture(n, d, k)
+    ours = {"n_warmup": args.warmup, "n_draws": args.sweeps, "n_chains": 1, "random_state": 0}
+    found = {}
+    with local_client() as (_, client):
+        engine = hm.engines.Dask(client)
+        models = {
+            "dask-ml k-means told K": KMeans(k, random_state=0),
+            "hashmix": hm.SplitMergeMixture("gaussian", engine=engine, **ours),
+        }
+        hm.SplitMergeMixture("gaussian", engine=engine, **ours).fit(X[:5000])  # compiles what is needed
+        for name, model in models.items():
+            rows = dask.array.from_array(X, chunks=(n // 16, d)).persist()
+            wait(rows)
+            begin = time.perf_counter()
+            labels = np.asarray(model.fit(rows).labels_)
+            seconds = time.perf_counter() - begin
+            nmi = float(normalized_mutual_info_score(y, labels))
+            found[name] = {"seconds": seconds, "NMI": nmi, "clusters": len(np.unique(labels))}
+    return {"rows": n, "columns": d, "clusters": k, "workers": WORKERS, "methods": found}
+
+
+QUESTIONS = {"time": time_of_sweeps, "kills": kills, "disk": disk, "k_means": k_means}
 
 
 def main():
@@ -300,7 +335,7 @@ def main():
     for name in args.questions:
         results = QUESTIONS[name](args)
         print(name, results, flush=True)
-        if not args.quick:
+        if results and not args.quick:
             write_results(f"engines_{name}", results)
 
 
