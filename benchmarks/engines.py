@@ -2,12 +2,17 @@
 
     python benchmarks/engines.py time kills
     python benchmarks/engines.py kills --kills 3
+    python benchmarks/engines.py disk --rows 100000000
 
 Questions, each with its own results in benchmarks/results/engines_<question>.json:
 
 time      10⁶ × 32 float32, K = 500, chains that start at the truth: seconds per sweep after warm-up on two Dask workers of one
           thread each, against hm.engines.Threads(2), in turns; bytes between the client and the workers per sweep
 kills     kill -9 of a random worker at a random moment of a short run: how many runs ended in the same draws
+disk      rows × 16 float32 in parquet files, 100 clusters: two Dask workers of one thread each whose memory together is limited
+          to a quarter of the rows (but not below 640 MB each, most of which Python and its libraries take): seconds per sweep,
+          and the peak of memory of each worker and of the client. The system's cache of files is not limited
+k_means   the mixture of "time" as a Dask array on two workers: seconds and NMI of dask-ml's k-means told K, and of a fit
 
 Data are made here. Workers are processes on this machine. Kernels are compiled beforehand; nothing else should run.
 """
@@ -24,13 +29,17 @@ import signal
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from distributed import Client, LocalCluster
+import pyarrow
+import pyarrow.parquet
+from distributed import Client, LocalCluster, wait
 from distributed.comm import tcp
 from parallel import gaussian_mixture
 from report import write_results
+from sklearn.metrics import normalized_mutual_info_score
 
 import hashmix as hm
 import hashmix.run.spread.chain as chain_module
@@ -47,10 +56,10 @@ WORKERS = 2
 
 
 @contextlib.contextmanager
-def local_client():
+def local_client(**how):
     """A client of two workers, which are processes of one thread."""
     with (
-        LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=50, **how) as cluster,
         Client(cluster, direct_to_workers=True) as client,
     ):
         yield cluster, client
@@ -214,7 +223,103 @@ def kills(args):
     }
 
 
-QUESTIONS = {"time": time_of_sweeps, "kills": kills}
+# ---- disk ------------------------------------------------------------------------------------------------------------------
+
+COLUMNS, CLUSTERS, ROWS_PER_FILE = 16, 100, 1_000_000
+LEAST_LIMIT = 640e6
+
+
+def write_part(folder, part, n):
+    """One file of the mixture. The centres are the same in all files."""
+    centres = 4.0 * np.random.default_rng(0).standard_normal((CLUSTERS, COLUMNS), dtype=np.float32)
+    rng = np.random.default_rng([1, part])
+    X = centres[rng.integers(CLUSTERS, size=n)] + rng.standard_normal((n, COLUMNS), dtype=np.float32)
+    table = pyarrow.table({f"x{j}": X[:, j] for j in range(COLUMNS)})
+    pyarrow.parquet.write_table(table, folder / f"part-{part:06d}.parquet", row_group_size=250_000)
+
+
+def memory_of_process():
+    """Process, bytes of memory at its peak, and bytes that are no pages of files now."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return os.getpid(), 1024 * int(lines["VmHWM"].split()[0]), 1024 * int(lines["RssAnon"].split()[0])
+
+
+def disk(args):
+    n = 200_000 if args.quick else args.rows
+    size = 4 * COLUMNS * n
+    limit = max(size / 4 / WORKERS, LEAST_LIMIT)
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        with ProcessPoolExecutor(1) as pool:  # the client has never held the rows
+            for part, begin in enumerate(range(0, n, ROWS_PER_FILE)):
+                pool.submit(write_part, Path(folder), part, min(ROWS_PER_FILE, n - begin)).result()
+        how = {"memory_limit": int(limit), "local_directory": folder}
+        with local_client(**how) as (_, client):
+            before = sorted(client.run(memory_of_process).values())
+            client_before = memory_of_process()
+            begin = time.perf_counter()
+            posterior = hm.sample(
+                f"{folder}/part-*.parquet",
+                "gaussian",
+                engine=hm.engines.Dask(client),
+                init="auto",
+                n_warmup=args.warmup,
+                n_draws=args.sweeps + 1,
+                random_state=0,
+            )
+            whole = time.perf_counter() - begin
+            after, client_after = sorted(client.run(memory_of_process).values()), memory_of_process()
+    return {
+        "rows": n,
+        "columns": COLUMNS,
+        "clusters": CLUSTERS,
+        "rows, bytes": size,
+        "workers": WORKERS,
+        "limit per worker, bytes": limit,
+        "sweeps": args.warmup + args.sweeps + 1,
+        "run, s": whole,
+        "sweep, s": float(np.diff(posterior.seconds[0]).mean()),
+        "clusters found": int(posterior.n_clusters[0, -1]),
+        "workers ended by Dask": len({pid for pid, *_ in before} - {pid for pid, *_ in after}),
+        "worker before, bytes": [peak for _, peak, _ in before],
+        "worker at its peak, bytes": [peak for _, peak, _ in after],
+        "client before, bytes": client_before[1],
+        "client at its peak, bytes": client_after[1],
+    }
+
+
+# ---- k-means ---------------------------------------------------------------------------------------------------------------
+
+
+def k_means(args):
+    try:
+        import dask.array
+        from dask_ml.cluster import KMeans
+    except ImportError:
+        print("k_means is left out: pip install 'hashmix[benchmark]'.")
+        return None
+    n, d, k = (20_000, 8, 20) if args.quick else (1_000_000, 32, 500)
+    X, y = gaussian_mixture(n, d, k)
+    ours = {"n_warmup": args.warmup, "n_draws": args.sweeps, "n_chains": 1, "random_state": 0}
+    found = {}
+    with local_client() as (_, client):
+        engine = hm.engines.Dask(client)
+        models = {
+            "dask-ml k-means told K": KMeans(k, random_state=0),
+            "hashmix": hm.SplitMergeMixture("gaussian", engine=engine, **ours),
+        }
+        hm.SplitMergeMixture("gaussian", engine=engine, **ours).fit(X[:5000])  # compiles what is needed
+        for name, model in models.items():
+            rows = dask.array.from_array(X, chunks=(n // 16, d)).persist()
+            wait(rows)
+            begin = time.perf_counter()
+            labels = np.asarray(model.fit(rows).labels_)
+            seconds = time.perf_counter() - begin
+            nmi = float(normalized_mutual_info_score(y, labels))
+            found[name] = {"seconds": seconds, "NMI": nmi, "clusters": len(np.unique(labels))}
+    return {"rows": n, "columns": d, "clusters": k, "workers": WORKERS, "methods": found}
+
+
+QUESTIONS = {"time": time_of_sweeps, "kills": kills, "disk": disk, "k_means": k_means}
 
 
 def main():
@@ -223,12 +328,14 @@ def main():
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=20, help="sweeps before those that are timed")
     parser.add_argument("--sweeps", type=int, default=20, help="sweeps that are timed on each engine")
-    parser.add_argument("--quick", action="store_true", help="time on few rows, to see that it works; nothing is written")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="of disk")
+    parser.add_argument("--folder", help="where disk writes rows, twice; by default the folder for temporary files")
+    parser.add_argument("--quick", action="store_true", help="few rows, to see that it works; nothing is written")
     args = parser.parse_args()
     for name in args.questions:
         results = QUESTIONS[name](args)
         print(name, results, flush=True)
-        if not args.quick:
+        if results and not args.quick:
             write_results(f"engines_{name}", results)
 
 

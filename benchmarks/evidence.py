@@ -47,7 +47,7 @@ BENCHMARKS = [
     Benchmark("start_up.py"),
     Benchmark("sbc.py --jobs {cores}"),
     Benchmark("soak.py"),
-    Benchmark("engines.py time kills"),
+    Benchmark("engines.py time kills disk k_means"),
     Benchmark("metric_cost.py"),
     Benchmark("tree_rules.py --data {data}"),
     Benchmark("resolutions.py --data {data}"),

@@ -7,10 +7,10 @@ Two parts, each of which prints one table; together they write benchmarks/result
 benchmarks/results/peers.png. A part that is not run keeps what an earlier run wrote of it.
 
 synthetic: mixtures of Gaussians; seconds until a chain of ours is as good as asked, and of a whole default fit, against
-KMeans given the true K, BayesianGaussianMixture (BGM) and HDBSCAN.
+KMeans given the true K, BayesianGaussianMixture (BGM), HDBSCAN and fast_hdbscan.
 
 real: adjusted Rand index (ARI) and seconds of a fit on labelled sets. KMeans is given the true K, "BGM 2K" twice that; BGM's
-default is one component. HDBSCAN and BGM get a random sample of --rows rows of larger sets, and are scored on that. Rows
+default is one component. Both HDBSCANs and BGM get a random sample of --rows rows of larger sets, and are scored on that. Rows
 without a label count in the fit, not in the score; HDBSCAN's noise is scored as one cluster. Everyone gets columns as they
 are, not standardised, but for the logarithm-like arcsinh(x / 5) usual with cytometry.
 
@@ -41,8 +41,8 @@ from hashmix.paper import make_mixture
 SETS = ["s1", "s2", "s3", "s4", "a1", "a2", "a3", "birch1", "birch2", "unbalance", "d31", "barcode_flow", "multicenter_cytof"]
 SETS += ["mnist_pca50", "letter", "pendigits", "satellite", "shuttle"]
 QUICK_SETS = ["s1", "a1", "unbalance", "pendigits"]
-METHODS = ["hashmix", "KMeans", "BGM", "BGM 2K", "HDBSCAN"]
-SAMPLED = ["BGM", "BGM 2K", "HDBSCAN"]
+METHODS = ["hashmix", "KMeans", "BGM", "BGM 2K", "HDBSCAN", "fast_hdbscan"]
+SAMPLED = ["BGM", "BGM 2K", "HDBSCAN", "fast_hdbscan"]
 
 
 # ---- fits, each in a process of its own ----
@@ -55,15 +55,21 @@ def estimator(name, k, settings):
         return KMeans(k, random_state=0, **settings)
     if name == "HDBSCAN":
         return HDBSCAN(**settings)
+    if name == "fast_hdbscan":
+        import fast_hdbscan
+
+        return fast_hdbscan.HDBSCAN(**settings)
     return BayesianGaussianMixture(random_state=0, **({"n_components": 2 * k} if name == "BGM 2K" else {}), **settings)
 
 
 def prepare(name, k, settings, X):
     """Compile, on a few rows; nothing to do for the others."""
     warnings.simplefilter("ignore")
+    few = X[np.linspace(0, len(X) - 1, min(len(X), 500)).astype(int)]
     if name == "hashmix":
-        few = np.linspace(0, len(X) - 1, min(len(X), 500)).astype(int)
-        estimator(name, k, settings | {"n_draws": 2, "n_warmup": 2}).fit(X[few])
+        estimator(name, k, settings | {"n_draws": 2, "n_warmup": 2}).fit(few)
+    elif name == "fast_hdbscan":
+        estimator(name, k, settings).fit(few)
 
 
 def fit(name, k, settings, X):
@@ -160,6 +166,7 @@ def synthetic(args):
     rows.append(chain(data, X, y, args.moves, args.cap, level, k, 0.03, target="at most 10 s"))
     rows.append(peer(data, "ours, a whole fit", "hashmix", k, X, y, args.cap, ours, target="at most 30 s"))
     rows.append(peer(data, "HDBSCAN()", "HDBSCAN", k, X, y, args.cap))
+    rows.append(peer(data, "fast_hdbscan.HDBSCAN()", "fast_hdbscan", k, X, y, args.cap))
     settings = {"n_components": k * 3 // 2, "max_iter": 500}
     rows.append(peer(data, f"BGM({settings['n_components']}, full)", "BGM", k, X, y, args.cap, settings))
     return rows
@@ -240,7 +247,9 @@ def picture(found):
     axis = figure.subplots()
     width = 0.84 / len(methods)
     places = np.arange(len(names)) + np.where(np.array(names) == "mean", 0.5, 0.0)
-    for m, (method, colour) in enumerate(zip(methods, ["#EE6677", "#4477AA", "#CCBB44", "#228833", "#AA3377"], strict=False)):
+    for m, (method, colour) in enumerate(
+        zip(methods, ["#EE6677", "#4477AA", "#CCBB44", "#228833", "#AA3377", "#66CCEE"], strict=False)
+    ):
         heights = [entry[method]["ARI"] for entry in sets.values()] + [means.get(method, {}).get("ARI")]
         at = places + (m - (len(methods) - 1) / 2) * width
         axis.bar(at, [0.0 if height is None else max(height, 0.0) for height in heights], width, color=colour, label=method)

@@ -1,4 +1,4 @@
-"""The clusterings that hashmix is compared with, as scikit-learn has them."""
+"""The clusterings that hashmix is compared with, as scikit-learn has them, and fast_hdbscan if it is installed."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def choosing_k(Z: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     bayes = BayesianGaussianMixture(n_components=min(30, len(Z) // 5), reg_covar=1e-3, max_iter=300, random_state=0)
     yield "BayesianGaussianMixture", bayes.fit(Z).predict(Z)
     yield "HDBSCAN", HDBSCAN(min_cluster_size=max(5, len(Z) // 200), copy=True).fit_predict(Z)
+    try:
+        import fast_hdbscan
+    except ImportError:
+        print("fast_hdbscan is left out: pip install 'hashmix[benchmark]'.")
+        return
+    yield "fast_hdbscan", fast_hdbscan.HDBSCAN(min_cluster_size=max(5, len(Z) // 200)).fit_predict(Z)
 
 
 def _full(Z: np.ndarray, n: int) -> GaussianMixture:

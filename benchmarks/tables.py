@@ -191,9 +191,9 @@ def each_set(results: dict[str, Any]) -> Lines:
         "best peer not told K",
     ]
     told = ("k-means told K", "Gaussian mixture told K", "Ward told K")
-    free = ("Gaussian mixture by BIC", "BayesianGaussianMixture", "HDBSCAN")
+    free = ("Gaussian mixture by BIC", "BayesianGaussianMixture", "HDBSCAN", "fast_hdbscan")
     for name, found in results["sets"].items():
-        best = [f"{max(found[method] for method in methods):.2f}" for methods in (told, free)]
+        best = [f"{max(found[method] for method in methods if method in found):.2f}" for methods in (told, free)]
         labels = [f"{found['hashmix labels']:.2f}", str(found["K labels"])]
         coarser = [f"{found['hashmix reproducible']:.2f}", str(found["K reproducible"]), f"{found['hashmix cut at K']:.2f}"]
         yield [name, str(found["K"]), *labels, *coarser, *best]
@@ -276,6 +276,19 @@ def engines(time: dict[str, Any], kills: dict[str, Any]) -> Lines:
     yield ["the same, times (statistics + parameters) · workers", "–", f"{multiple:.1f}"]
     ended = f"{kills['same draws']} of {kills['kills']}"
     yield ["runs with a worker killed at a random moment that ended in the same draws", "–", ended]
+
+
+def disk(results: dict[str, Any]) -> Lines:
+    """Rows beyond the memory of the workers."""
+    yield ["what", "", "most of any worker", "client"]
+    size = f"{results['rows']:,} × {results['columns']} float32 in parquet, {results['workers']} workers of one thread"
+    yield [size, f"{results['rows, bytes'] / 1e9:.2f} GB", "", ""]
+    yield ["memory allowed, GB", "", f"{results['limit per worker, bytes'] / 1e9:.2f}", "–"]
+    for what in ("before", "at its peak"):
+        workers, client = max(results[f"worker {what}, bytes"]), results[f"client {what}, bytes"]
+        yield [f"memory {what}, GB", "", f"{workers / 1e9:.2f}", f"{client / 1e9:.2f}"]
+    yield ["workers that Dask ended", "", str(results["workers ended by Dask"]), ""]
+    yield [f"seconds per sweep, {results['clusters found']} clusters", f"{results['sweep, s']:.0f}", "", ""]
 
 
 def paper_speed(*parts: dict[str, Any]) -> Lines:
@@ -382,6 +395,7 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "calibration": (["sbc"], calibration),
     "soak": (["soak"], soak),
     "engines": (["engines_time", "engines_kills"], engines),
+    "disk": (["engines_disk"], disk),
     "paper_speed": (["paper_main"], paper_speed),
     "paper_quality": (["paper_main"], paper_quality),
     "paper_hard": (["paper_hard"], paper_hard),

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import glob
 import io
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -109,11 +110,8 @@ def _write_labels(model: SplitMergeMixture, data: str, folder: Path) -> list[int
 
 def _labels_of_files(labels: Any, data: str) -> Iterator[np.ndarray]:
     """The labels of one file after the other; those of a Dask array are computed meanwhile."""
-    if isinstance(labels, np.ndarray):
-        yield from np.split(labels, as_source(data, "hashmix fit").describe(map).firsts[1:-1])
-    else:
-        for k in range(labels.numblocks[0]):
-            yield labels.blocks[k].compute()
+    for begin, end in itertools.pairwise(as_source(data, "hashmix fit").describe(map).firsts):
+        yield np.asarray(labels[begin:end])
 
 
 @contextlib.contextmanager

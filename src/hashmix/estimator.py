@@ -19,6 +19,7 @@ from hashmix.data.encode import decode
 from hashmix.data.mixed import MixedRows
 from hashmix.engines import engine_for
 from hashmix.engines.dask import is_collection
+from hashmix.engines.sources import FileSpan
 from hashmix.estimator_input import InputChecks, some_rows
 from hashmix.estimator_spread import SpreadFit
 from hashmix.posterior import Posterior
@@ -234,7 +235,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
             owner,
             self._used_names(),
         )
-        self.posterior_ = run_problem(problem)
+        self.posterior_, self._clusters = run_problem(problem), None
         if sampled:
             self.posterior_.settings["sample_size"] = f"{len(self.sample_indices_)} of {X.shape[0]} rows"
         self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
@@ -256,8 +257,7 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
     def _set_estimate(self) -> None:
         """Labels of the point estimate, and what the predictive given it needs."""
         draw = self.posterior_.point_estimate_draw()
-        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
-        self.component_ = self._target.component.with_hyperparameters(learned)
+        self.component_ = self._component_of(draw)
         estimate = self.posterior_.point_estimate().astype(np.intp)
         self.labels_ = self._estimate = estimate
         self.n_clusters_ = int(estimate.max()) + 1
@@ -265,12 +265,17 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         self._predictive = Predictive.given(estimate, self.component_, self._target.prior, self._target.rows, concentration)
         self.weights_ = self._predictive.weights
 
+    def _component_of(self, draw: tuple[int, int]) -> Any:
+        """The component with the hyperparameters of a draw."""
+        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
+        return self._target.component.with_hyperparameters(learned)
+
     @cached_property
     def probabilities_(self) -> np.ndarray:
         """The probability of each training row's cluster, given the estimate."""
         check_is_fitted(self)
-        if not isinstance(self.labels_, np.ndarray):
-            return self._lazy_probabilities()
+        if isinstance(self._rows_to_label, FileSpan) or is_collection(self._rows_to_label):
+            return self._spread_probabilities()
         rows = self._target.rows if self._rows_to_label is None else self._checked_rows(self._rows_to_label)
         return self._predictive.probabilities_of(rows, self.labels_, self.n_jobs)
 
@@ -306,12 +311,18 @@ class SplitMergeMixture(InputChecks, SpreadFit, Resolutions, ClusterMixin, Densi
         if n_draws is None:
             yield Matched(self._predictive, np.arange(self.n_clusters_))
             return
-        n_draws, target = check_integer(type(self).__name__, "n_draws", n_draws, low=1), self._target
-        for labels, learned in self.posterior_.spread_with_hyperparameters(n_draws):
-            component = target.component.with_hyperparameters(learned)
-            predictive = Predictive.given(labels, component, target.prior, target.rows)
+        for draw in self.posterior_.spread_places(check_integer(type(self).__name__, "n_draws", n_draws, low=1)):
+            labels, predictive = np.asarray(self.posterior_.labels[draw]), self._predictive_of(draw)
             table = contingency_table(self._estimate, labels, (self.n_clusters_, len(predictive.weights)))
             yield Matched(predictive, match_clusters(table))
+
+    def _predictive_of(self, draw: tuple[int, int]) -> Predictive:
+        """The predictive given a draw."""
+        component = self._component_of(draw)
+        if self._clusters is not None:
+            return self._predictive_of_all_rows(draw, component)
+        labels, concentration = np.asarray(self.posterior_.labels[draw]), float(self.posterior_.concentration[draw])
+        return Predictive.given(labels, component, self._target.prior, self._target.rows, concentration)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable cluster of each row; for a Dask array or DataFrame, a Dask array that is computed when asked for.

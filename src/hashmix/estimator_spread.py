@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 from hashmix.core.validation import bad_parameter
 from hashmix.engines import Dask, Engine
 from hashmix.engines.dask import is_collection
-from hashmix.engines.sources import FileSource, as_source, is_files
+from hashmix.engines.kept import read_values
+from hashmix.engines.sources import FileSource, FileSpan, as_source, is_files
 from hashmix.estimator_input import FrameColumns
 from hashmix.posterior.predictive import Matched, Predictive, cluster_probabilities, log_density
 from hashmix.posterior.verdict import disagreement
 from hashmix.run.settings import RunSettings
+from hashmix.run.spread.chain import DrawnClusters
 from hashmix.spread_sampling import Sampled, sample_spread
 
 __all__ = ["SpreadFit"]
+
+#: Rows of files that are labelled at a time in this process, and bytes of them in a chunk of a Dask array.
+_ROWS, _CHUNK = 65_536, 1 << 27
 
 
 class SpreadFit:
@@ -39,6 +46,8 @@ class SpreadFit:
     labels_: Any
     _frame: FrameColumns | None
     _predictive: Predictive
+    _clusters: list[list[DrawnClusters]] | None
+    _component_of: Callable[[tuple[int, int]], Any]
 
     def _fit_spread(self, X: Any, engine: Engine, settings: RunSettings) -> Any:
         owner = type(self).__name__
@@ -64,23 +73,25 @@ class SpreadFit:
 
     def _take(self, sampled: Sampled) -> None:
         """Take the draw that is the estimate."""
-        self.posterior_, problem = sampled.posterior, sampled.problem
+        self.posterior_, self._clusters, problem = sampled.posterior, sampled.clusters, sampled.problem
         self.sample_indices_ = sampled.rows
         self._target, self._columns, self._key = problem.target, problem.columns, problem.keys[0]
         self._frame = self._rows_to_label = None
         self._template: np.ndarray | None = sampled.first
         self.n_iter_ = max(1, self.posterior_.settings["n_sweeps"])
         draw = self.posterior_.point_estimate_draw()
-        learned = {name: values[draw] for name, values in self.posterior_.hyperparameters.items()}
-        self.component_ = self._target.component.with_hyperparameters(learned)
-        clusters = sampled.clusters[draw[0]][draw[1]]
+        self.component_ = self._component_of(draw)
         self._estimate = np.asarray(self.posterior_.labels[draw]).astype(np.intp)
-        self.n_clusters_ = len(clusters.stats)
-        self._predictive = Predictive.of_clusters(
-            self.component_, clusters.model, clusters.stats, clusters.stats[:, 0], self._target.prior, clusters.concentration
-        )
+        self._predictive = self._predictive_of_all_rows(draw, self.component_)
+        self.n_clusters_ = len(self._predictive.weights)
         self.weights_ = self._predictive.weights
         self._set_parameters()  # type: ignore[attr-defined]
+
+    def _predictive_of_all_rows(self, draw: tuple[int, int], component: Any) -> Predictive:
+        """The predictive given a draw, from the statistics of all rows, not only of those whose labels are recorded."""
+        assert self._clusters is not None
+        model, concentration, stats = self._clusters[draw[0]][draw[1]]
+        return Predictive.of_clusters(component, model, stats, stats[:, 0], self._target.prior, concentration)
 
     def _label(self, X: Any, engine: Engine) -> None:
         """Label all rows: now if they are in this process, else when labels are asked for."""
@@ -93,9 +104,13 @@ class SpreadFit:
         else:
             source = as_source(X, type(self).__name__)
             parts = source.describe(map)
-            whole = source.span(parts, 0, parts.n_rows)
-            self._rows_to_label = whole.read() if hasattr(whole, "read") else whole
-            self.labels_ = label_block(self._rows_to_label, self._predictive, self._columns)
+            self._rows_to_label = source.span(parts, 0, parts.n_rows)
+            self.labels_ = self._for_all(label_block, self._rows_to_label)
+
+    def _for_all(self, work: Callable[..., np.ndarray], rows: Any) -> np.ndarray:
+        """What a function says of rows in this process, or of those in files, which are read in parts."""
+        parts = rows.chunks(_ROWS) if isinstance(rows, FileSpan) else [rows]
+        return np.concatenate([work(part, self._predictive, self._columns) for part in parts])
 
     def _predict_lazily(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -112,7 +127,10 @@ class SpreadFit:
     def _score_lazily(self, X: Any, draws: list[Matched]) -> Any:
         return self._as_array(X).map_blocks(_density_block, draws, self._columns, drop_axis=1, dtype=np.float64)
 
-    def _lazy_probabilities(self) -> Any:
+    def _spread_probabilities(self) -> Any:
+        """The probability of each training row's cluster, of rows that are in files or in a collection."""
+        if isinstance(self._rows_to_label, FileSpan):
+            return self._for_all(_own_block, self._rows_to_label)
         rows = self._as_array(self._rows_to_label)
         return rows.map_blocks(_own_block, self._predictive, self._columns, drop_axis=1, dtype=np.float64)
 
@@ -159,17 +177,17 @@ def _own_block(block: Any, predictive: Predictive, columns: np.ndarray) -> np.nd
 
 
 def _files_as_dask(source: Any) -> Any:
-    """Files as a Dask array, one chunk each, read when they are needed."""
+    """Files as a Dask array, whose chunks are parts of files and read when they are needed."""
     assert isinstance(source, FileSource)
     import dask
     import dask.array
 
     parts = source.describe(map)
-    firsts = parts.firsts.tolist()
-    chunks = [
-        dask.array.from_delayed(
-            dask.delayed(source.span(parts, begin, end).read)(), shape=(end - begin, parts.n_columns), dtype=parts.dtype
-        )
-        for begin, end in itertools.pairwise(firsts)
-    ]
+    step = max(1, _CHUNK // (parts.n_columns * np.dtype(parts.dtype).itemsize))
+    chunks = []
+    for first, last in itertools.pairwise(parts.firsts.tolist()):
+        for begin in range(first, last, step):
+            end = min(begin + step, last)
+            read = dask.delayed(partial(read_values, begin, source.span(parts, begin, end)))()
+            chunks.append(dask.array.from_delayed(read, shape=(end - begin, parts.n_columns), dtype=parts.dtype))
     return dask.array.concatenate(chunks)

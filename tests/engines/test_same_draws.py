@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 
 import hashmix as hm
+from hashmix import estimator_spread
 from hashmix.engines import shard as shard_module
 from hashmix.engines.blocks import block_size, climb, share_out, total
 from hashmix.engines.contract import Spread
@@ -257,7 +259,7 @@ def test_labels_of_executable_content_are_refused(tmp_path):
 
     np.save(tmp_path / "x.npy", np.array([print]), allow_pickle=True)
     with pytest.raises(ValueError, match="allow_pickle=False"):
-        read_labels(tmp_path, [LabelFile(0, 1, "x.npy", checksum(tmp_path / "x.npy"))], 0, 1)
+        read_labels(tmp_path, [LabelFile(0, 1, "x.npy", checksum(tmp_path / "x.npy"))], 0, np.zeros(1, np.int32))
 
 
 class Mortal(Several):
@@ -288,3 +290,35 @@ class Mortal(Several):
 def test_a_lost_shard_changes_nothing(expected, tmp_path, monkeypatch, at):
     monkeypatch.setattr("hashmix.run.spread.chain.SECONDS", 0.0 if at % 2 else 10.0)
     assert same(draws(Mortal(at), run_dir=tmp_path / "run" if at != 61 else None), expected)
+
+
+# ---- predictions from draws --------------------------------------------------------------------------------------------------
+
+
+def fitted():
+    return hm.SplitMergeMixture("gaussian", n_draws=6, n_warmup=6, engine=hm.engines.Threads(1), random_state=3).fit(X)
+
+
+def test_predictions_from_draws_use_the_statistics_of_all_rows(monkeypatch):
+    """Labels are recorded of a sample only."""
+    monkeypatch.setattr(estimator_spread, "sample_spread", partial(sample_spread, sample_size=60))
+    model = fitted()
+    assert model.posterior_.labels.shape == (2, 6, 60)
+    for matched in model._draws(4):
+        assert matched.predictive.stats[:, 0].sum() == N
+    shares = model.predict_proba(X, n_draws=4)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares.argmax(axis=1) == model.labels_).mean() > 0.9
+
+
+def test_statistics_of_draws_are_in_the_order_of_their_labels():
+    model = fitted()
+    used = []
+    for draw, matched in zip(model.posterior_.spread_places(4), model._draws(4), strict=True):
+        stats, target = matched.predictive.stats, model._target
+        labels = np.asarray(model.posterior_.labels[draw])
+        np.testing.assert_allclose(
+            stats, target.component.statistics(matched.predictive.model, target.rows, labels, len(stats))
+        )
+        used.append(draw)
+    assert len(set(used)) == 4

@@ -33,7 +33,9 @@ def write_labels(folder: Path, first: int, labels: np.ndarray) -> LabelFile:
     >>> from hashmix.engines.checkpoints import read_labels, write_labels
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = [write_labels(Path(folder), first, np.arange(first, first + 3)) for first in (0, 3)]
-    ...     read_labels(Path(folder), files, 1, 5)
+    ...     labels = np.zeros(4, int)
+    ...     read_labels(Path(folder), files, 1, labels)
+    >>> labels
     array([1, 2, 3, 4])
     """
     path = folder / f"labels-{first:015d}.npy"
@@ -41,9 +43,9 @@ def write_labels(folder: Path, first: int, labels: np.ndarray) -> LabelFile:
     return LabelFile(first, len(labels), path.name, checksum(path))
 
 
-def read_labels(folder: Path, files: list[LabelFile], begin: int, end: int) -> np.ndarray:
-    """The labels of rows ``begin`` to ``end``; a ValueError if a file is missing, or is not what was written."""
-    found, at = [], begin
+def read_labels(folder: Path, files: list[LabelFile], begin: int, out: np.ndarray) -> None:
+    """Read the labels of the rows from ``begin`` on; a ValueError if a file is missing, or is not what was written."""
+    at, end = begin, begin + len(out)
     for first, n_rows, name, sha256 in sorted(files):
         if first + n_rows <= begin or first >= end:
             continue
@@ -56,8 +58,8 @@ def read_labels(folder: Path, files: list[LabelFile], begin: int, end: int) -> n
             labels = np.load(file, allow_pickle=False)
         if first > at or labels.shape != (n_rows,):
             break
-        found.append(labels[max(begin - first, 0) : end - first])
-        at = first + n_rows
+        last = min(first + n_rows, end)
+        out[at - begin : last - begin] = labels[at - first : last - first]
+        at = last
     if at < end:
         raise ValueError(f"The checkpoint in {folder} is damaged: it has no labels of row {at}.")
-    return np.concatenate(found) if found else np.zeros(0, np.int32)

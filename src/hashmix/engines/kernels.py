@@ -16,10 +16,10 @@ _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def sum_block(labels, begin, end, slots, model, data):
+def sum_block(labels, slots, model, data):
     """Add rows to the statistics of their labels, in the order of the rows."""
     labels, slots, model, data = borrowed(labels), borrowed(slots), borrowed(model), borrowed(data)
-    for i in range(begin, end):
+    for i in range(len(labels)):
         collect(model, slots, labels[i], load(model, slots, data, i))
 
 
@@ -41,25 +41,25 @@ def least_members(seed, first, labels, wanted, without, n_wanted):
 
 
 @kernel
-def list_block(labels, begin, end, pair_of, side_of, u, v, rows, sides, begins):
+def list_block(labels, pair_of, side_of, u, v, rows, sides, begins):
     """List the rows of a block that are in the clusters of some pairs, by pair, without the anchors; return how many.
 
     ``pair_of[label]`` and ``side_of[label]`` are the pair and the side of a cluster (−1 if it is in no pair); ``u`` and ``v``
-    are the local numbers of the anchors. The rows of pair b are ``rows[begins[b] : begins[b + 1]]``.
+    are the numbers of the anchors within the block. The rows of pair b are ``rows[begins[b] : begins[b + 1]]``.
     """
     labels, pair_of, side_of, u, v = borrowed(labels), borrowed(pair_of), borrowed(side_of), borrowed(u), borrowed(v)
     rows, sides, begins = borrowed(rows), borrowed(sides), borrowed(begins)
     n_pairs = len(u)
     for b in range(n_pairs + 1):
         begins[b] = 0
-    for i in range(begin, end):
+    for i in range(len(labels)):
         b = pair_of[labels[i]]
         if b >= 0 and i != u[b] and i != v[b]:
             begins[b + 1] += 1
     for b in range(n_pairs):
         begins[b + 1] += begins[b]
     at = begins[:n_pairs].copy()
-    for i in range(begin, end):
+    for i in range(len(labels)):
         b = pair_of[labels[i]]
         if b >= 0 and i != u[b] and i != v[b]:
             rows[at[b]], sides[at[b]] = i, side_of[labels[i]]

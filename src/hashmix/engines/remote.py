@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from hashmix.engines.kept import SHARE_OF_MEMORY
 from hashmix.engines.shard import Layout, Shard
 
 __all__ = ["RemoteShard", "WorkerError", "asking_for_version"]
 
 #: Errors that are about what the user gave; others are raised as RuntimeError.
 _KINDS: dict[str, type[Exception]] = {
-    kind.__name__: kind for kind in (ValueError, TypeError, FileNotFoundError, MemoryError, ImportError)
+    kind.__name__: kind for kind in (ValueError, TypeError, FileNotFoundError, OSError, MemoryError, ImportError)
 }
 
 
@@ -46,8 +47,11 @@ class RemoteShard:
     def __init__(self, layout: Layout, firsts: list[int], n_jobs: int | None, *sources: Any) -> None:
         from distributed import get_worker
 
-        n_threads = n_jobs or get_worker().state.nthreads
-        self._shard = WorkerError.instead_of(lambda: Shard(layout, zip(firsts, sources, strict=True), n_threads))
+        worker = get_worker()
+        n_threads, limit = n_jobs or worker.state.nthreads, worker.memory_manager.memory_limit
+        memory = SHARE_OF_MEMORY * limit if limit else float("inf")
+        spans = zip(firsts, sources, strict=True)
+        self._shard = WorkerError.instead_of(lambda: Shard(layout, spans, n_threads, memory, worker.local_directory))
 
     def opened(self) -> Any:
         """Nothing, or the error that reading the rows ended in."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,18 +17,18 @@ import numpy as np
 
 from hashmix.components.contract import Component, DenseSlots
 from hashmix.core.threads import Threads
-from hashmix.core.validation import not_finite
 from hashmix.data.dequantise import Lattice, spread
 from hashmix.data.rows import DenseArrays, DenseRows
 from hashmix.engines.blocks import Sums, climb
 from hashmix.engines.checkpoints import LabelFile, read_labels, write_labels
+from hashmix.engines.kept import Kept, keep_all
 from hashmix.engines.kernels import least_members, list_block, sum_block, toss_chunks
 from hashmix.moves.parallel.choosing import Offer, Room, choose_among_all
 from hashmix.moves.parallel.pairs import Pairs
 from hashmix.moves.parallel.passes import PASS, Segments, draw_chunks, fill_anchors, nearest_chunks
 from hashmix.partition.leaders import least_ranks
 
-__all__ = ["Layout", "Preparation", "SentPairs", "Shard", "SomeRows", "anchor_slots", "no_ranks", "read_values"]
+__all__ = ["Layout", "Preparation", "SentPairs", "Shard", "SomeRows", "anchor_slots", "no_ranks"]
 
 #: Blocks that are summed before their sums are added up, per thread.
 _AT_ONCE = 4
@@ -52,6 +53,11 @@ class Preparation(NamedTuple):
     columns: np.ndarray
     lattice: Lattice | None
     key: int
+
+    def of(self, first: int, begin: int, values: np.ndarray) -> np.ndarray:
+        """Rows from ``first + begin`` on, prepared."""
+        rows = DenseRows(np.ascontiguousarray(values[:, self.columns]))
+        return (rows if self.lattice is None else spread(rows, self.lattice, self.key, first + begin)).values
 
 
 class SentPairs(NamedTuple):
@@ -78,7 +84,7 @@ class _Part:
     """Consecutive rows, from a global number that begins a block."""
 
     first: int
-    rows: DenseRows
+    rows: Kept
     labels: np.ndarray
 
     @property
@@ -87,27 +93,54 @@ class _Part:
 
     def local(self, numbers: np.ndarray) -> np.ndarray:
         """Local numbers of rows; −1 for those that are elsewhere."""
-        return np.where((numbers >= self.first) & (numbers < self.end), numbers - self.first, -1)
+        return _local(numbers, self.first, self.end)
 
 
 class _Block(NamedTuple):
-    """Rows ``begin`` to ``end`` of a part, the block's number, and the rows of pairs in it."""
+    """Rows ``begin`` to ``end`` of a part, and the block's number; kernels number its rows from 0."""
 
     part: _Part
     number: int
     begin: int
     end: int
 
+    @property
+    def first(self) -> int:
+        """The number of the first row among all rows."""
+        return self.part.first + self.begin
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels themselves: what is written to them stays."""
+        return self.part.labels[self.begin : self.end]
+
+    def data(self) -> DenseArrays:
+        """The rows, read if they are on disk: to be asked for once for each pass."""
+        return DenseRows(self.part.rows.block(self.begin, self.end)).arrays
+
+    def local(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers of rows within the block; −1 for those that are elsewhere."""
+        return _local(numbers, self.first, self.part.first + self.end)
+
 
 class _Listed(NamedTuple):
-    """The rows of pairs in a block: a chunk for each pair that has some."""
+    """The rows of pairs in a block: a chunk for each pair that has some. As small as can be: it may be about all rows."""
 
     block: _Block
-    segments: Segments
-    forced: np.ndarray
+    rows: np.ndarray  # within the block, in so few bytes as their number allows
+    sides: np.ndarray
+    forced: np.ndarray  # the sides at first of the rows of merges
     proposals: np.ndarray
     begins: np.ndarray
     ends: np.ndarray
+
+    def of_pairs(self, values: np.ndarray) -> np.ndarray:
+        """For every row what belongs to its pair."""
+        return np.repeat(values[self.proposals], self.ends - self.begins)
+
+    def segments(self) -> Segments:
+        """The chunks as kernels take them; what is written to the sides stays."""
+        return Segments(self.rows.astype(np.int32), self.sides, self.begins, self.ends - self.begins)
 
 
 class Shard:
@@ -120,8 +153,13 @@ class Shard:
     ----------
     layout : Layout
     spans : list of (first, rows)
-        The global number of a first row, and an array, or an object whose ``read()`` returns one.
+        The global number of a first row, and an array, or an object whose ``chunks(n_rows)`` are read.
     n_threads : int, default=1
+    memory : float, optional
+        Bytes that rows which are read may take. If they take more, they are written to a temporary file, and read from there
+        block by block. Does not change what a shard answers.
+    folder : str, optional
+        The folder of this file.
 
     Examples
     --------
@@ -155,10 +193,17 @@ class Shard:
         ]
     )
 
-    def __init__(self, layout: Layout, spans: Iterable[tuple[int, Any]], n_threads: int = 1) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        spans: Iterable[tuple[int, Any]],
+        n_threads: int = 1,
+        memory: float = np.inf,
+        folder: str | None = None,
+    ) -> None:
         self.layout, self.threads = layout, Threads(n_threads)
-        values = [(first, read_values(first, source)) for first, source in spans]
-        self.parts = [_Part(first, DenseRows(rows), np.zeros(len(rows), np.int32)) for first, rows in values]
+        kept = keep_all(spans, memory, folder)
+        self.parts = [_Part(first, rows, np.zeros(rows.n_rows, np.int32)) for first, rows in kept]
         self.blocks = [block for part in self.parts for block in _blocks_of(part, layout)]
         self.component: Any = None
         self.model: Any = None
@@ -176,13 +221,10 @@ class Shard:
     def prepare(self, preparation: Preparation) -> None:
         """Leave out columns, and spread the values of the others within their cells."""
         self.component = preparation.component
+        if preparation.columns.all() and preparation.lattice is None:
+            return
         for part in self.parts:
-            values = part.rows.values
-            if not preparation.columns.all():
-                values = np.ascontiguousarray(values[:, preparation.columns])
-            part.rows = DenseRows(values)
-            if preparation.lattice is not None:
-                part.rows = spread(part.rows, preparation.lattice, preparation.key, part.first)
+            part.rows = part.rows.change(int(preparation.columns.sum()), partial(preparation.of, part.first))
 
     def hold(self, model: Any) -> None:
         """Keep the model, with its hyperparameters, for the messages that follow."""
@@ -198,11 +240,11 @@ class Shard:
         here = [(part, part.local(numbers)) for part in self.parts]
         places = [np.flatnonzero(local >= 0) for _, local in here]
         chosen = [(part, local[place]) for (part, local), place in zip(here, places, strict=True)]
-        width, dtype = (self.parts[0].rows.n_columns, self.parts[0].rows.values.dtype) if self.parts else (0, np.float64)
+        width, dtype = (self.parts[0].rows.n_columns, self.parts[0].rows.dtype) if self.parts else (0, np.float64)
         return SomeRows(
             np.concatenate([np.zeros(0, np.int64), *places]),
             np.concatenate([np.zeros(0, np.int32), *(part.labels[local] for part, local in chosen)]),
-            np.concatenate([np.zeros((0, width), dtype), *(part.rows.values[local] for part, local in chosen if values)]),
+            np.concatenate([np.zeros((0, width), dtype), *(part.rows.take(local) for part, local in chosen if values)]),
         )
 
     def write(self, numbers: np.ndarray, labels: np.ndarray) -> None:
@@ -213,8 +255,8 @@ class Shard:
 
     def relabel(self, labels: np.ndarray) -> None:
         """Give clusters other labels: ``labels[old]``."""
-        for part in self.parts:
-            part.labels[:] = labels[part.labels]
+        for block in self.blocks:
+            block.labels[:] = labels[block.labels]
 
     def save(self, folder: str) -> list[LabelFile]:
         """Write the labels, one file for each part."""
@@ -223,7 +265,7 @@ class Shard:
     def restore(self, folder: str, files: list[LabelFile]) -> None:
         """Read the labels back from files that may have been written by other shards."""
         for part in self.parts:
-            part.labels[:] = read_labels(Path(folder), files, part.first, part.end)
+            read_labels(Path(folder), files, part.first, part.labels)
 
     # ---- all rows at once --------------------------------------------------------------------------------------------------
 
@@ -231,25 +273,22 @@ class Shard:
         """The least rank of every label."""
 
         def work(block: _Block) -> np.ndarray:
-            labels = block.part.labels[block.begin : block.end]
-            return least_ranks(np.uint64(seed), block.part.first + block.begin, labels, capacity)
+            return least_ranks(np.uint64(seed), block.first, block.labels, capacity)
 
         return np.minimum.reduce([no_ranks(capacity), *self.threads.map(work, self.blocks)])
 
     def statistics(self, capacity: int) -> Sums:
         """The statistics of all labels."""
-        return self._sum(self.blocks, lambda block: _flat(self._statistics(block, capacity)))
+        return self._sum(self.blocks, lambda block: _flat(self._statistics(block, block.data(), capacity)))
 
     def assign(self, seed: int, offer: Offer) -> Sums:
         """Let all rows draw their clusters; return the statistics of all labels, and how many rows moved."""
         capacity = len(offer.columns)
 
         def work(block: _Block) -> np.ndarray:
-            part = block.part
-            rows = np.arange(block.begin, block.end, dtype=np.int32)
-            data = part.rows.arrays
-            moved = choose_among_all(np.uint64(seed), offer, data, part.first, rows, part.labels, Room.of(offer))
-            return np.append(_flat(self._statistics(block, capacity)), moved)
+            data, rows = block.data(), np.arange(block.end - block.begin, dtype=np.int32)
+            moved = choose_among_all(np.uint64(seed), offer, data, block.first, rows, block.labels, Room.of(offer))
+            return np.append(_flat(self._statistics(block, data, capacity)), moved)
 
         return self._sum(self.blocks, work)
 
@@ -259,14 +298,15 @@ class Shard:
         values = np.zeros((len(without), self.parts[0].rows.n_columns if self.parts else 0))
 
         def work(block: _Block) -> tuple[np.ndarray, np.ndarray]:
-            part, first = block.part, block.part.first + block.begin
-            labels = part.labels[block.begin : block.end]
-            return least_members(np.uint64(seed), first, labels, wanted, without - first, len(without))
+            first = block.first
+            return least_members(np.uint64(seed), first, block.labels, wanted, without - first, len(without))
 
         for block, (theirs, local) in zip(self.blocks, self.threads.map(work, self.blocks), strict=True):
             better = theirs < ranks
-            ranks[better], numbers[better] = theirs[better], block.part.first + block.begin + local[better]
-            values[better] = block.part.rows.values[block.begin + local[better]]
+            ranks[better], numbers[better] = theirs[better], block.first + local[better]
+        for part in self.parts:
+            local = part.local(numbers)
+            values[local >= 0] = part.rows.take(local[local >= 0])
         return ranks, numbers, values
 
     # ---- splits and merges -------------------------------------------------------------------------------------------------
@@ -283,7 +323,7 @@ class Shard:
         def work(one: _Listed) -> np.ndarray:
             sums = self._slots(2 * len(one.proposals))
             nearest_chunks(
-                sums, anchors.for_worker(), self.model, self._data(one), one.segments, *_chunks(one), 0, len(one.proposals)
+                sums, anchors.for_worker(), self.model, one.block.data(), one.segments(), *_chunks(one), 0, len(one.proposals)
             )
             return self._sides(one, sums, np.zeros(len(one.proposals)))
 
@@ -296,8 +336,7 @@ class Shard:
         def work(one: _Listed) -> np.ndarray:
             sums, log_q = self._slots(2 * len(one.proposals)), np.zeros(len(one.proposals))
             if recorded:
-                forced = np.repeat(is_forced[one.proposals], one.ends - one.begins)
-                one.segments.sides[forced] = one.forced[forced]
+                one.sides[one.of_pairs(is_forced)] = one.forced
             draw_chunks(
                 np.uint64(seed),
                 PASS + number,
@@ -307,9 +346,9 @@ class Shard:
                 odds,
                 is_forced,
                 self.model,
-                self._data(one),
-                one.block.part.first,
-                one.segments,
+                one.block.data(),
+                one.block.first,
+                one.segments(),
                 *_chunks(one),
                 0,
                 len(one.proposals),
@@ -324,8 +363,8 @@ class Shard:
 
         def work(one: _Listed) -> np.ndarray:
             sums = self._slots(2 * len(one.proposals))
-            first = one.block.part.first
-            toss_chunks(np.uint64(seed), PASS, sums, share, self.model, self._data(one), first, one.segments, *_chunks(one))
+            data, first = one.block.data(), one.block.first
+            toss_chunks(np.uint64(seed), PASS, sums, share, self.model, data, first, one.segments(), *_chunks(one))
             return self._sides(one, sums, np.zeros(len(one.proposals)))
 
         return self._sum(self.listed, work)
@@ -333,27 +372,23 @@ class Shard:
     def commit(self, into: np.ndarray) -> None:
         """Carry out splits: v's side of pair b gets the label ``into[b]``, unless that is −1."""
         for one in self.listed:
-            target = np.repeat(into[one.proposals], one.ends - one.begins)
-            moved = (one.segments.sides == 1) & (target >= 0)
-            one.block.part.labels[one.segments.rows[moved]] = target[moved]
+            target = one.of_pairs(into)
+            moved = (one.sides == 1) & (target >= 0)
+            one.block.labels[one.rows[moved]] = target[moved]
         self.write(self.pairs.v[into >= 0], into[into >= 0])
 
     # ---- helpers -----------------------------------------------------------------------------------------------------------
 
     def _list(self, block: _Block) -> _Listed:
-        part, pairs = block.part, self.pairs
+        pairs = self.pairs
         n, n_pairs = block.end - block.begin, len(pairs.u)
         rows, sides, begins = np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n_pairs + 1, np.int64)
-        u, v = part.local(pairs.u), part.local(pairs.v)
-        found = list_block(part.labels, block.begin, block.end, pairs.pair_of, pairs.side_of, u, v, rows, sides, begins)
+        u, v = block.local(pairs.u), block.local(pairs.v)
+        found = list_block(block.labels, pairs.pair_of, pairs.side_of, u, v, rows, sides, begins)
         proposals = np.flatnonzero(np.diff(begins) > 0)
-        rows, sides = rows[:found].copy(), sides[:found].copy()
-        starts = begins[proposals]
-        segments = Segments(rows, sides, starts, begins[proposals + 1] - starts)
-        return _Listed(block, segments, sides.copy(), proposals, starts, begins[proposals + 1])
-
-    def _data(self, one: _Listed) -> DenseArrays:
-        return one.block.part.rows.arrays
+        rows, sides = rows[:found].astype(np.min_scalar_type(n - 1)), sides[:found].copy()
+        listed = _Listed(block, rows, sides, sides[:0], proposals, begins[proposals], begins[proposals + 1])
+        return listed._replace(forced=sides[listed.of_pairs(~pairs.is_split)])
 
     def _slots(self, count: int) -> DenseSlots:
         """Sums of statistics, all zero, and buffers of their own; nothing is derived from them."""
@@ -362,9 +397,9 @@ class Shard:
             sizes=np.zeros(count, np.int64), stats=np.zeros((count, slots.stats.shape[1])), derived=np.zeros((1, 1))
         )
 
-    def _statistics(self, block: _Block, capacity: int) -> DenseSlots:
+    def _statistics(self, block: _Block, data: DenseArrays, capacity: int) -> DenseSlots:
         slots = self._slots(capacity)
-        sum_block(block.part.labels, block.begin, block.end, slots, self.model, block.part.rows.arrays)
+        sum_block(block.labels, slots, self.model, data)
         return slots
 
     def _sides(self, one: _Listed, sums: DenseSlots, log_q: np.ndarray) -> np.ndarray:
@@ -397,16 +432,8 @@ def anchor_slots(component: Component, model: Any, pairs: SentPairs) -> DenseSlo
     return anchors
 
 
-def read_values(first: int, source: Any) -> np.ndarray:
-    """The rows of a span: an array, or what ``read()`` returns; finite float32 or float64, row-major."""
-    values = source.read() if hasattr(source, "read") else np.asarray(source)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(np.float64)
-    values = np.ascontiguousarray(values)
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
-        raise not_finite(values[row, column], first + row, column)
-    return values
+def _local(numbers: np.ndarray, first: int, end: int) -> np.ndarray:
+    return np.where((numbers >= first) & (numbers < end), numbers - first, -1)
 
 
 def _blocks_of(part: _Part, layout: Layout) -> list[_Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +73,7 @@ class Source(ABC):
 
     @abstractmethod
     def span(self, parts: Parts, begin: int, end: int) -> Any:
-        """Rows ``begin`` to ``end``: an array, or an object that reads one where the rows are needed."""
+        """Rows ``begin`` to ``end``: an array, or an object whose ``chunks(n_rows)`` are read where the rows are needed."""
 
 
 class ArraySource(Source):
@@ -126,13 +126,21 @@ class FileSpan(NamedTuple):
     n_columns: int
     dtype: str
 
-    def read(self) -> np.ndarray:
-        """Read the rows."""
-        n = sum(end - begin for _, begin, end in self.pieces)
-        out, at = np.empty((n, self.n_columns), self.dtype), 0
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(end - begin for _, begin, end in self.pieces)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rows take."""
+        return self.n_rows * self.n_columns * np.dtype(self.dtype).itemsize
+
+    def chunks(self, n_rows: int) -> Iterator[np.ndarray]:
+        """Read the rows, at most so many at a time."""
         for path, begin, end in self.pieces:
-            at += _read_into(path, begin, end, out[at : at + end - begin])
-        return out
+            read = _chunks_of_npy if path.endswith(".npy") else _chunks_of_parquet
+            yield from read(path, begin, end, n_rows, (self.n_columns, self.dtype))
 
 
 def describe_file(path: str) -> Part:
@@ -180,28 +188,47 @@ def _parquet(path: str) -> Any:
         raise ValueError(f"{path} is not a Parquet file ({error}).") from None
 
 
-def _read_into(path: str, begin: int, end: int, out: np.ndarray) -> int:
-    """Read rows ``begin`` to ``end`` of a file, row group by row group; return how many."""
-    if path.endswith(".npy"):
+def _chunks_of_npy(path: str, begin: int, end: int, n_rows: int, kind: tuple[int, str]) -> Iterator[np.ndarray]:
+    """Rows ``begin`` to ``end`` of a file; it is mapped anew for each chunk, because mapped pages count as memory."""
+    n_columns, dtype = kind
+    for first in range(begin, end, n_rows):
         array = _mapped(path)
-        if array.shape[0] < end or array.shape[1] != out.shape[1]:
+        if array.shape[0] < end or array.shape[1] != n_columns:
             raise ValueError(f"{path} has changed: it now has the shape {array.shape}.")
-        out[:] = array[begin:end]
-        return end - begin
-    parquet, at = _parquet(path), 0
-    if parquet.metadata.num_rows < end or parquet.metadata.num_columns != out.shape[1]:
+        yield np.array(array[first : min(first + n_rows, end)], dtype, order="C")
+
+
+def _chunks_of_parquet(path: str, begin: int, end: int, n_rows: int, kind: tuple[int, str]) -> Iterator[np.ndarray]:
+    """Rows ``begin`` to ``end`` of a file, from the row groups they are in."""
+    (n_columns, dtype), parquet, at = kind, _parquet(path), 0
+    if parquet.metadata.num_rows < end or parquet.metadata.num_columns != n_columns:
         raise ValueError(f"{path} has changed: it now has {parquet.metadata.num_rows} rows.")
     for group in range(parquet.num_row_groups):
-        n = parquet.metadata.row_group(group).num_rows
-        first, last = max(begin - at, 0), min(end - at, n)
-        if first < last:
-            table = parquet.read_row_group(group).slice(first, last - first)
-            for j, column in enumerate(table.columns):
-                if column.null_count:
-                    raise ValueError(f"{path} has a blank in column {table.column_names[j]!r}: engines take no blanks yet.")
-                out[at + first - begin : at + last - begin, j] = column.to_numpy()
-        at += n
-    return end - begin
+        after = at + parquet.metadata.row_group(group).num_rows
+        if begin < after and at < end:
+            for batch in parquet.iter_batches(n_rows, row_groups=[group]):
+                first, last = max(begin - at, 0), min(end - at, batch.num_rows)
+                if first < last:
+                    yield _numbers_of(path, batch.slice(first, last - first), dtype)
+                at += batch.num_rows
+        at = after
+    _give_back_memory()
+
+
+def _give_back_memory() -> None:
+    """Return to the system what pyarrow keeps for later: some 100 MB."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
+
+
+def _numbers_of(path: str, batch: Any, dtype: str) -> np.ndarray:
+    out = np.empty((batch.num_rows, batch.num_columns), dtype)
+    for j, column in enumerate(batch.columns):
+        if column.null_count:
+            raise ValueError(f"{path} has a blank in column {batch.schema.names[j]!r}: engines take no blanks yet.")
+        out[:, j] = column.to_numpy(zero_copy_only=False)
+    return out
 
 
 def is_files(X: Any) -> bool:

@@ -112,7 +112,7 @@ class Partitions(Record):
 
     def _places_compared(self) -> list[tuple[int, int]]:
         """The draws that expected losses are averaged over."""
-        return self._spread_places(n_draws_compared(self.n_samples))
+        return self.spread_places(n_draws_compared(self.n_samples))
 
     def _grouped_draws(self) -> GroupedDraws:
         places = self._places_compared()

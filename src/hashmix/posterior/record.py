@@ -145,23 +145,18 @@ class Record:
         """
         if most >= self.n_clusters.size and isinstance(self.labels, np.ndarray) and self.labels.flags.c_contiguous:
             return self.labels.reshape(-1, self.n_samples)
-        return np.stack([self.labels[place] for place in self._spread_places(most)])
+        return np.stack([self.labels[place] for place in self.spread_places(most)])
 
-    def spread_with_hyperparameters(self, most: int) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """The labels and the learned hyperparameters of at most ``most`` draws, evenly spread over all.
+    def spread_places(self, most: int) -> list[tuple[int, int]]:
+        """Chain and number of at most ``most`` draws, evenly spread over all.
 
         Examples
         --------
         >>> import numpy as np, hashmix as hm
-        >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(9, 2)), n_draws=10, random_state=0)
-        >>> [sorted(learned) == sorted(posterior.hyperparameters) for _, learned in posterior.spread_with_hyperparameters(2)]
-        [True, True]
+        >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(9, 2)), n_draws=10, n_chains=2, random_state=0)
+        >>> posterior.spread_places(2)
+        [(0, 4), (1, 4)]
         """
-        for place in self._spread_places(most):
-            yield np.asarray(self.labels[place]), {name: values[place] for name, values in self.hyperparameters.items()}
-
-    def _spread_places(self, most: int) -> list[tuple[int, int]]:
-        """Chain and number of at most ``most`` draws, evenly spread over all."""
         return [divmod(int(draw), self.n_draws) for draw in evenly_spread(self.n_chains * self.n_draws, most)]
 
     # ---- files ---------------------------------------------------------------------------------------------------------

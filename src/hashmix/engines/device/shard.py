@@ -19,7 +19,8 @@ from hashmix.engines.device.gaussians import FAMILIES
 from hashmix.engines.device.lazy import torch
 from hashmix.engines.device.sums import grouped, least_by_label, sums_of_groups
 from hashmix.engines.device.words import as_ranks, ranks_of, uniforms_of
-from hashmix.engines.shard import Layout, Preparation, SentPairs, Shard, SomeRows, anchor_slots, read_values
+from hashmix.engines.kept import read_values
+from hashmix.engines.shard import Layout, Preparation, SentPairs, Shard, SomeRows, anchor_slots
 from hashmix.moves.parallel.choosing import Offer
 from hashmix.moves.parallel.passes import PASS
 
@@ -161,7 +162,9 @@ class DeviceShard(Shard):
     def restore(self, folder: str, files: list[LabelFile]) -> None:
         """Read the labels back from files that may have been written by other shards."""
         for first, begin, end in self.spans:
-            self.labels[begin:end] = self._tensor(read_labels(Path(folder), files, first, first + end - begin))
+            labels = np.empty(end - begin, np.int32)
+            read_labels(Path(folder), files, first, labels)
+            self.labels[begin:end] = self._tensor(labels)
 
     # ---- all rows at once --------------------------------------------------------------------------------------------------
 
