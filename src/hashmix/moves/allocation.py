@@ -31,7 +31,6 @@ __all__ = [
     "gather",
     "is_blind",
     "log_blind",
-    "restricted_scan",
     "sequential_pass",
     "start_sides",
     "toss_coins",
@@ -143,7 +142,7 @@ def start_sides(arrays, target, sides):
 
 
 @inlined
-def restricted_scan(rng, arrays, target, sides, forced):
+def _restricted_scan(rng, arrays, target, sides, forced):
     """Restricted Gibbs scan: each row in turn moves between sides a and b by its full conditional; return log q.
 
     A row that stays writes nothing. If forced, rows go where their labels say: with u, or not.
@@ -319,5 +318,5 @@ def _allocate(rng, allocation, arrays, target, sides, forced):
         return log_blind(allocation, arrays.slots.sizes[sides.a], arrays.slots.sizes[sides.b])
     log_q = 0.0
     for scan in range(allocation.n_scans + 1):
-        log_q = restricted_scan(rng, arrays, target, sides, forced and scan == allocation.n_scans)
+        log_q = _restricted_scan(rng, arrays, target, sides, forced and scan == allocation.n_scans)
     return log_q
