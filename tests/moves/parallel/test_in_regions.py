@@ -274,6 +274,22 @@ def test_memory_that_runs_out_changes_nothing(monkeypatch):
     np.testing.assert_array_equal(state.slots.derived[state.used], expected.slots.derived[expected.used])
 
 
+class WatchedCut(hm.moves.EnvelopeCut):
+    """Keeps all laws it makes."""
+
+    def law(self, state):
+        self.laws = [*getattr(self, "laws", []), super().law(state)]
+        return self.laws[-1]
+
+
+def test_threads_do_not_share_the_buffers_of_a_law():
+    X, truth = many_rows(sparse=False)
+    state, move = State(Target.of(X, DIAGONAL_3, PRIORS[0]), rough_labels(truth), threads=Threads(3)), WatchedCut()
+    InRegions(move, n_tables=4, n_regions=9).apply(state, stream(2), 300)
+    assert len(move.laws) == 3
+    assert not any(np.shares_memory(one.values, other.values) for one, other in itertools.combinations(move.laws, 2))
+
+
 def test_regions_without_slots_get_more(monkeypatch):
     X, truth = many_rows(sparse=False)
     component, deal, found = hm.components.DiagonalGaussian(0.0, 0.01, 3.0, 2.0), module.deal_slots, []
