@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hashmix.core.compiling import helper, hot_helper, implements
+from hashmix.data.rows import fetch_row_ahead
 
 __all__ = [
     "EPS",
@@ -156,6 +157,7 @@ def _diagonal_log_densities(density, weights, data, rows, begin, end, features, 
     d = len(density.origin)
     for r in range(end - begin):
         i = rows[begin + r]
+        fetch_row_ahead(data, rows, begin + r)
         for j in range(d):
             y = np.float32(_internal(density, data, i, j))
             features[r, j] = y
@@ -169,6 +171,7 @@ def _full_log_densities(density, weights, data, rows, begin, end, features, out)
     d = len(density.origin)
     for r in range(end - begin):
         i = rows[begin + r]
+        fetch_row_ahead(data, rows, begin + r)
         at = d
         for j in range(d):
             y = np.float32(_internal(density, data, i, j))

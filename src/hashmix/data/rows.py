@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from hashmix.core.compiling import fallback, implements
+from hashmix.core.prefetching import fetch_ahead
 from hashmix.core.validation import bad_parameter, not_finite
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "as_rows",
     "as_sparse",
     "extreme_cells",
+    "fetch_row_ahead",
 ]
 
 #: Rows that array code looks at in one go, and entries of sparse rows.
@@ -47,6 +50,20 @@ class SparseArrays(NamedTuple):
     columns: np.ndarray
     begins: np.ndarray
     n_features: int
+
+
+def fetch_row_ahead(data, rows, at):
+    """Begin to load the row that a loop over ``rows[at]`` will come to some steps later; sparse rows are not fetched."""
+
+
+@fallback(fetch_row_ahead, hot=True)
+def _fetch_none(data, rows, at):
+    pass
+
+
+@implements(fetch_row_ahead, DenseArrays, hot=True)
+def _fetch_dense(data, rows, at):
+    fetch_ahead(data.values, rows, at)
 
 
 class ColumnSummary(NamedTuple):

@@ -16,6 +16,7 @@ from hashmix.components.contract import add, clear, collect, derive, load, log_p
 from hashmix.core.compiling import fallback, helper, hot_helper, implements, inlined
 from hashmix.core.counter import address
 from hashmix.core.rng import bernoulli, integer, shuffle
+from hashmix.data.rows import fetch_row_ahead
 from hashmix.priors.contract import log_join_odds
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "gather",
     "is_blind",
     "log_blind",
-    "restricted_scan",
     "sequential_pass",
     "start_sides",
     "toss_coins",
@@ -143,17 +143,18 @@ def start_sides(arrays, target, sides):
 
 
 @inlined
-def restricted_scan(rng, arrays, target, sides, forced):
+def _restricted_scan(rng, arrays, target, sides, forced):
     """Restricted Gibbs scan: each row in turn moves between sides a and b by its full conditional; return log q.
 
     A row that stays writes nothing. If forced, rows go where their labels say: with u, or not.
     """
     slots, model, prior = arrays.slots, target.model, target.prior
-    rows, side_of, labels = arrays.scratch.rows, arrays.scratch.sides, arrays.partition.labels
+    rows, side_of, labels = arrays.scratch.rows[: sides.m], arrays.scratch.sides, arrays.partition.labels
     a, b, u = sides.a, sides.b, sides.u
     log_q = 0.0
     for j in range(sides.m):
         i = rows[j]
+        fetch_row_ahead(target.data, rows, j)
         row = load(model, slots, target.data, i)
         here, there = (a, b) if side_of[j] == 0 else (b, a)
         log_odds = log_predictive(model, slots, there, row) - log_predictive_without(model, slots, here, row)
@@ -171,11 +172,12 @@ def restricted_scan(rng, arrays, target, sides, forced):
 def sequential_pass(rng, arrays, target, sides, forced, by_size):
     """Each row in turn joins side a or b by predictive, times prior weight if ``by_size``; return log q."""
     slots, model, prior = arrays.slots, target.model, target.prior
-    rows, side_of, labels = arrays.scratch.rows, arrays.scratch.sides, arrays.partition.labels
+    rows, side_of, labels = arrays.scratch.rows[: sides.m], arrays.scratch.sides, arrays.partition.labels
     a, b, u = sides.a, sides.b, sides.u
     log_q = 0.0
     for j in range(sides.m):
         i = rows[j]
+        fetch_row_ahead(target.data, rows, j)
         row = load(model, slots, target.data, i)
         log_odds = log_predictive(model, slots, b, row) - log_predictive(model, slots, a, row)
         if by_size:
@@ -191,8 +193,9 @@ def sequential_pass(rng, arrays, target, sides, forced, by_size):
 def fill_sides(arrays, target, sides):
     """Add every listed row to the statistics of its side. Slots are not cleared: they may hold the anchors already."""
     slots, model = arrays.slots, target.model
-    rows, side_of = arrays.scratch.rows, arrays.scratch.sides
+    rows, side_of = arrays.scratch.rows[: sides.m], arrays.scratch.sides
     for j in range(sides.m):
+        fetch_row_ahead(target.data, rows, j)
         slot = sides.b if side_of[j] == 1 else sides.a
         collect(model, slots, slot, load(model, slots, target.data, rows[j]))
     derive(model, slots, sides.a)
@@ -319,5 +322,5 @@ def _allocate(rng, allocation, arrays, target, sides, forced):
         return log_blind(allocation, arrays.slots.sizes[sides.a], arrays.slots.sizes[sides.b])
     log_q = 0.0
     for scan in range(allocation.n_scans + 1):
-        log_q = restricted_scan(rng, arrays, target, sides, forced and scan == allocation.n_scans)
+        log_q = _restricted_scan(rng, arrays, target, sides, forced and scan == allocation.n_scans)
     return log_q

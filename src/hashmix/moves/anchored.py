@@ -37,8 +37,8 @@ def _choose(rng, law, arrays, target, tally):
     if u < 0:
         return nothing()
     first, second = partition.labels[u], partition.labels[v]
-    if second < 0:
-        return nothing()  # v is no row of this part
+    if first < 0 or second < 0:
+        return nothing()  # not both are rows of this part, whatever its partition
     if first != second:
         return merge(first, second, u, v, 0)
     rate = split_rate(law.anchors, partition.sizes[first])

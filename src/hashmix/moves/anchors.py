@@ -35,7 +35,7 @@ __all__ = [
 
 
 def draw_anchors(rng, anchors, partition):
-    """Draw two rows u ≠ v, u of this part of the partition; or return −1 and −1 for a null move."""
+    """Draw two rows u ≠ v, or return −1 and −1 for a null move. Rows of other parts of a partition make a null move, too."""
 
 
 def split_rate(anchors, size):

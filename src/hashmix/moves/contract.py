@@ -44,7 +44,8 @@ class Move(Declared, ABC):
 
     #: Whether it leaves the posterior invariant; False only for what the paper printed.
     exact: bool = True
-    #: Whether it works in a part of a partition (:mod:`hashmix.partition.parts`), for :class:`hashmix.moves.InRegions`.
+    #: Whether it works in a part of a partition (:mod:`hashmix.partition.parts`), for :class:`hashmix.moves.InRegions`. Its law
+    #: then takes rows from ``partition.rows``, ignores those of label −1, and has rows moved by the driver or by ``reassign``.
     works_in_parts: bool = False
     #: Whether an application of many proposals costs much less than as many applications of one each.
     prepares: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 from hashmix.components.contract import DenseSlots, collect, derive, load
 from hashmix.core.compiling import borrowed, kernel
 from hashmix.core.threads import Threads
+from hashmix.data.rows import fetch_row_ahead
 from hashmix.partition.members import N_CLUSTERS, Partition
 
 __all__ = ["collect_statistics", "cut_into_chunks", "derive_all", "shared_out"]
@@ -70,6 +71,7 @@ def _collect_chunks(pool, begins, ends, slots, into, model, data, first, last):
         for w in range(slots.stats.shape[1]):
             slots.stats[slot, w] = 0.0
         for at in range(begins[k], ends[k]):
+            fetch_row_ahead(data, pool, at)
             collect(model, slots, slot, load(model, slots, data, pool[at]))
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import hashmix as hm
 from hashmix.components.counts.word_slots import WordSlots
-from hashmix.core.rng import stream
+from hashmix.core.compiling import implements
+from hashmix.core.rng import integer, stream
 from hashmix.core.threads import Threads
+from hashmix.moves.allocation import SEQUENTIAL, Allocation
+from hashmix.moves.anchored import Anchored
+from hashmix.moves.anchors import draw_anchors
 from hashmix.moves.parallel import in_regions as module
 from hashmix.moves.parallel.in_regions import InRegions, run_tasks, share_units
 from hashmix.moves.parallel.regions_sharing import share_out
@@ -23,7 +29,7 @@ from hashmix.partition.members import MOVED, Bounds
 from hashmix.partition.state import State
 from hashmix.partition.target import Target
 from hashmix.testing import exact_posterior, partitions
-from tests.moves.parallel.test_regions import ROWS, SEEDS, canonical, coins, data_for, largest_z, many_rows
+from tests.moves.parallel.test_regions import EVERY, ROWS, SEEDS, STEP, canonical, coins, data_for, largest_z, many_rows, mix
 from tests.shared import DIAGONAL, PRIORS, always, name
 from tests.truth.test_counts import MULTINOMIAL
 
@@ -38,7 +44,21 @@ MOVES = [
     hm.moves.Gibbs(n_points=1),
     hm.moves.SingletonMerge(),
     hm.moves.HashedGibbs(**HASHED, n_mates=2),
+    hm.moves.RandomSplitMerge(),
+    hm.moves.SAMS(),
+    hm.moves.RGSM(n_scans=0),
+    hm.moves.RGSM(n_scans=1),
+    hm.moves.RGSM(n_scans=1, launch="nearest"),
+    hm.moves.SDDS(),
+    hm.moves.DissimilarSplit(**HASHED),
+    hm.moves.BucketSplit(**HASHED),
+    hm.moves.EnvelopeCut(),
+    hm.moves.Exchange(**HASHED),
 ]
+KEEP_K = (hm.moves.Exchange,)
+#: Seed and colour for which a row that may not lead ranks before one leader and after another that joins its cluster: whether
+#: leaders are kept up to date shows with two updates.
+NEW_LEADER = np.uint64(16), 1
 
 
 class GivenSeed(hm.moves.Move):
@@ -67,27 +87,90 @@ def invariance_error(move, seed, X, component, prior, which=(0,), n_units=1):
 # ---- given ranks and colours, exact ------------------------------------------------------------------------------------------
 
 
+USUAL = list(zip([DIAGONAL] * 2 + [MULTINOMIAL] * 2, PRIORS, strict=True))
+OTHERS = [pytest.param(*pair, marks=pytest.mark.slow) for pair in itertools.product(EVERY, PRIORS) if pair not in USUAL]
+
+
 @pytest.mark.parametrize("move", MOVES, ids=name)
-@pytest.mark.parametrize(("component", "prior"), list(zip([DIAGONAL] * 2 + [MULTINOMIAL] * 2, PRIORS, strict=True)), ids=name)
+@pytest.mark.parametrize(("component", "prior"), USUAL + OTHERS, ids=name)
 def test_transition_matrices(component, prior, move):
     X = data_for(component, 4)
     k = np.array([max(labels) + 1 for labels in partitions(4)])
-    splits = merges = 0.0
+    splits = merges = stays = 0.0
     for seed, region in zip(SEEDS[:2], (0, 1), strict=True):
         error, P = invariance_error(move, seed, X, component, prior, (region,))
         assert abs(P.sum(axis=1) - 1.0).max() < 1e-12
         assert error < 1e-12
         splits += P[k[:, None] < k[None, :]].sum()
         merges += P[k[:, None] > k[None, :]].sum()
-    assert splits > 0.0
-    assert merges > 0.0
+        stays += np.diagonal(P).sum()
+    assert stays < 2 * len(k) - 1e-9
+    assert (splits > 0.0) == (merges > 0.0) == (not isinstance(move, KEEP_K))
 
 
 @pytest.mark.parametrize("prior", PRIORS[:2], ids=name)
 def test_transition_matrices_of_two_regions_at_once(prior):
     for move in (MOVES[0], MOVES[6]):
         assert invariance_error(move, SEEDS[2], ROWS[:4], DIAGONAL, prior, (0, 1))[0] < 1e-12
-    assert invariance_error(MOVES[6], SEEDS[0], ROWS[:4], DIAGONAL, prior, (0,), n_units=2)[0] < 1e-12
+    for seed, region in ((SEEDS[0], 0), NEW_LEADER):
+        assert invariance_error(MOVES[6], seed, ROWS[:4], DIAGONAL, prior, (region,), n_units=2)[0] < 1e-12
+
+
+UNIFORM = [move for move in MOVES if type(move) in (hm.moves.RandomSplitMerge, hm.moves.SAMS, hm.moves.RGSM, hm.moves.SDDS)]
+
+
+@pytest.mark.parametrize("move", UNIFORM, ids=name)
+def test_in_a_region_a_move_is_the_move_on_its_rows(move):
+    """A slow, obvious reference: the matrix for the rows of a region alone, without what gives it other leaders."""
+    seed, prior = SEEDS[0], PRIORS[0]
+    colours, ranks = coins(seed, 4), [mix(int(seed) + (i + 1) * STEP) for i in range(4)]
+    P, every, n_several = invariance_error(move, seed, ROWS[:4], DIAGONAL, prior)[1], partitions(4), 0
+
+    def led(rows, labels):
+        clusters = [[i for i, c in zip(rows, labels, strict=True) if c == label] for label in set(labels)]
+        return [(colours[min(members, key=ranks.__getitem__)], members) for members in clusters]
+
+    for before, labels in enumerate(every):
+        rows = sorted(i for colour, members in led(range(4), labels) if colour == 0 for i in members)
+        expected = np.zeros(len(every))
+        if rows:
+            small, n_several = partitions(len(rows)), n_several + (len(rows) > 1)
+            alone = hm.testing.transition_matrix(move, ROWS[rows], DIAGONAL, prior)
+            for p, proposed in zip(alone[small.index(tuple(canonical([labels[i] for i in rows])))], small, strict=True):
+                after = list(labels)
+                for i, c in zip(rows, proposed, strict=True):
+                    after[i] = 10 + c
+                if all(colour == 0 for colour, _ in led(rows, proposed)):
+                    expected[every.index(tuple(canonical(after)))] += p
+        expected[before] += 1.0 - expected.sum()
+        np.testing.assert_allclose(P[before], expected, atol=1e-12)
+    assert n_several > 3
+
+
+class Neighbouring(NamedTuple):
+    """Anchors that are neighbours in an order of all rows: either may be a row of another region."""
+
+    order: np.ndarray
+
+
+@implements(draw_anchors, Neighbouring, argument=1)
+def _draw_anchors(rng, anchors, partition):
+    k = integer(rng, len(anchors.order) - 1)
+    return anchors.order[k], anchors.order[k + 1]
+
+
+class NeighbouringSplit(hm.moves.Proposal):
+    works_in_parts = True
+
+    def law(self, state):
+        return Anchored(Neighbouring(np.array([2, 0, 3, 1])), Allocation(SEQUENTIAL))
+
+
+def test_anchors_may_be_rows_of_other_regions():
+    for seed in SEEDS[:3]:
+        error, P = invariance_error(NeighbouringSplit(), seed, ROWS[:4], DIAGONAL, PRIORS[1], (0, 1))
+        assert error < 1e-12
+        assert (np.diagonal(P) < 1.0 - 1e-9).any()
 
 
 def test_transition_matrices_of_five_rows():
@@ -111,7 +194,7 @@ class TwoColours(InRegions):
 @pytest.mark.parametrize("component", always(("DirichletMultinomial",), [DIAGONAL, MULTINOMIAL]), ids=name)
 @pytest.mark.parametrize("n_steps", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_long_chains(component, n_steps):
-    for prior, move in zip(PRIORS, MOVES[:1] + MOVES[3:5] + MOVES[-1:], strict=True):
+    for prior, move in zip(PRIORS, [MOVES[m] for m in (0, 3, 4, 8)], strict=True):
         assert largest_z(TwoColours(move), data_for(component, 5), component, prior, n_steps) < 4.0
 
 
@@ -124,6 +207,14 @@ PROPOSALS = [
     (hm.moves.BucketCut(**TABLES, hops=3), 600),
     (hm.moves.WithinSplit(), 150),
     (hm.moves.HashedGibbs(**TABLES), 1),
+    (hm.moves.RandomSplitMerge(), 300),
+    (hm.moves.SAMS(), 150),
+    (hm.moves.RGSM(n_scans=1), 150),
+    (hm.moves.SDDS(), 150),
+    (hm.moves.DissimilarSplit(n_bits=2), 150),
+    (hm.moves.BucketSplit(), 150),
+    (hm.moves.EnvelopeCut(), 300),
+    (hm.moves.Exchange(**TABLES), 150),
 ]
 
 
@@ -166,7 +257,7 @@ def test_memory_that_runs_out_changes_nothing(monkeypatch):
     X, truth = many_rows(sparse=True)
     component, labels = hm.components.DirichletMultinomial(0.05), rough_labels(truth)
     rounds, run, shared_out = [], module._run_in_threads, WordSlots.for_workers
-    monkeypatch.setattr(module, "_run_in_threads", lambda *given: rounds.append(len(given[4])) or run(*given))
+    monkeypatch.setattr(module, "_run_in_threads", lambda *given: rounds.append(len(given[3])) or run(*given))
     expected, _ = after_moves(X, component, PRIORS[0], labels, 1)
     usual = len(rounds)
 
@@ -181,6 +272,22 @@ def test_memory_that_runs_out_changes_nothing(monkeypatch):
     assert len(rounds) - usual > usual + 1
     np.testing.assert_array_equal(state.partition.labels, expected.partition.labels)
     np.testing.assert_array_equal(state.slots.derived[state.used], expected.slots.derived[expected.used])
+
+
+class WatchedCut(hm.moves.EnvelopeCut):
+    """Keeps all laws it makes."""
+
+    def law(self, state):
+        self.laws = [*getattr(self, "laws", []), super().law(state)]
+        return self.laws[-1]
+
+
+def test_threads_do_not_share_the_buffers_of_a_law():
+    X, truth = many_rows(sparse=False)
+    state, move = State(Target.of(X, DIAGONAL_3, PRIORS[0]), rough_labels(truth), threads=Threads(3)), WatchedCut()
+    InRegions(move, n_tables=4, n_regions=9).apply(state, stream(2), 300)
+    assert len(move.laws) == 3
+    assert not any(np.shares_memory(one.values, other.values) for one, other in itertools.combinations(move.laws, 2))
 
 
 def test_regions_without_slots_get_more(monkeypatch):
@@ -213,7 +320,7 @@ DIAGONAL_3 = hm.components.DiagonalGaussian(0.0, 0.01, 3.0, 2.0)
 
 def test_bad_input():
     with pytest.raises(ValueError, match="'move' parameter of InRegions must be a move that works in parts of a partition"):
-        InRegions(hm.moves.SDDS())
+        InRegions(hm.moves.PublishedMinSM())
     with pytest.raises(ValueError, match="'n_regions' parameter of InRegions must be an integer ≥ 1"):
         InRegions(hm.moves.UrnMerge(), n_regions=0)
 
@@ -226,45 +333,80 @@ FAULTS = {
         "partition/bounds.py",
         "return bounds.colours[i] == bounds.colour",
         "return True",
+        "hm.moves.WithinSplit()",
     ),
-    "a leader leaves to an heir of another colour": ("partition/bounds.py", "if not _may_lead(bounds, heir):", "if i < 0:"),
+    "an anchor cannot lead its side": (
+        "partition/bounds.py",
+        "least_a = rank_of(seed, u) if u >= 0 else _MOST",
+        "least_a = _MOST",
+        "hm.moves.SAMS()",
+    ),
+    "a row that moves is not bound by colours": (
+        "moves/conditional.py",
+        "if is_bounded(partition) and not permits_move(partition, i, slot):",
+        "if slot < 0:",
+        "hm.moves.Exchange(**HASHED)",
+    ),
+    "a leader leaves to an heir of another colour": (
+        "partition/bounds.py",
+        "if not _may_lead(bounds, heir):",
+        "if i < 0:",
+        "hm.moves.Gibbs(n_points=1)",
+    ),
     "who leads is not kept up to date": (
         "partition/bounds.py",
         "ranks[slot] = rank if opens else min(rank, ranks[slot])",
         "ranks[slot] = rank if opens else ranks[slot]",
+        "hm.moves.Gibbs(n_points=1)",
     ),
     "a region is taken from labels": (
         "moves/parallel/regions_sharing.py",
         "if rank_of(seed, i) == ranks[labels[i]]:",
         "if True:",
+        "hm.moves.RGSM(n_scans=0)",
     ),
-    "clusters of other regions are forgotten": ("moves/parallel/in_regions.py", "log_v[task.others :]", "log_v[0:]"),
+    "clusters of other regions are forgotten": (
+        "moves/parallel/in_regions.py",
+        "log_v[task.others :]",
+        "log_v[0:]",
+        "hm.moves.RandomSplitMerge()",
+    ),
     "anchors count the rows of all regions": (
         "moves/anchored.py",
         "n, k = n_rows(arrays.partition), n_clusters(arrays.partition)",
         "n, k = len(arrays.partition.labels), n_clusters(arrays.partition)",
+        "hm.moves.WithinSplit()",
     ),
-    "nothing": ("moves/driver.py", "import math", "import math"),
+    "a dart counts the rows of all regions": (
+        "moves/hashed/envelope_cut.py",
+        "(one + other) * m / n_rows(arrays.partition)",
+        "(one + other) * m / len(arrays.partition.labels)",
+        "hm.moves.EnvelopeCut()",
+    ),
+    "nothing": ("moves/driver.py", "import math", "import math", "hm.moves.SAMS()"),
 }
 CHECK = """
 from tests.moves.parallel.test_in_regions import *
-given = ROWS[:4], DIAGONAL, PRIORS[1]
-errors = [invariance_error(MOVES[m], SEEDS[s], *given, (r,))[0] for m in (0, 3, 4, 7) for s, r in ((0, 0), (1, 1))]
-print(max(errors + [invariance_error(MOVES[6], SEEDS[0], *given, (0,), 2)[0]]))
+move, given = {move}, (ROWS[:4], DIAGONAL, PRIORS[1])
+n_units = 2 if isinstance(move, hm.moves.Gibbs) else 1
+regions = (SEEDS[0], 0), (SEEDS[1], 1), NEW_LEADER
+print(max(invariance_error(move, seed, *given, (r,), n_units)[0] for seed, r in regions))
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_caught(fault, tmp_path):
-    file, right, wrong = FAULTS[fault]
+    file, right, wrong, move = FAULTS[fault]
     package = tmp_path / "hashmix"
     shutil.copytree(Path(hm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     source = (package / file).read_text()
     assert source.count(right) == 1
     (package / file).write_text(source.replace(right, wrong))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HASHMIX_CACHE": "0"}
-    ran = subprocess.run([sys.executable, "-c", CHECK], env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", CHECK.format(move=move)], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
     error = float(ran.stdout)
     assert (error < 1e-12) if fault == "nothing" else (error > 1e-6), error
 

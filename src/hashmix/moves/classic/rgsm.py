@@ -32,6 +32,8 @@ class RGSM(Proposal):
     RGSM(n_scans=3, launch='coins')
     """
 
+    works_in_parts = True
+
     def __init__(self, n_scans: int = 5, launch: str = "coins") -> None:
         self.n_scans: int = check_integer("RGSM", "n_scans", n_scans, low=0)
         self.launch: str = check_choice("RGSM", "launch", launch, ["coins", "nearest"])

@@ -21,5 +21,7 @@ class SAMS(Proposal):
     SAMS()
     """
 
+    works_in_parts = True
+
     def law(self, state: State) -> Anchored:
         return Anchored(UNIFORM_ANCHORS, Allocation(SEQUENTIAL))

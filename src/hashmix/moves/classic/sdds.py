@@ -191,6 +191,8 @@ class SDDS(Proposal):
     SDDS(merge_weight='bayes-factor')
     """
 
+    works_in_parts = True
+
     def __init__(self, merge_weight: str = "marginal") -> None:
         self.merge_weight: str = check_choice("SDDS", "merge_weight", merge_weight, ["marginal", "bayes-factor"])
 

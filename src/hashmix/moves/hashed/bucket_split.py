@@ -38,6 +38,8 @@ class BucketSplit(HashedMove, Proposal):
     BucketSplit(n_bits=1, n_tables=10, refresh=10, family='minhash')
     """
 
+    works_in_parts = True
+
     def __init__(
         self, n_bits: int = 1, n_tables: int = 10, refresh: int | None = 10, family: str | HashFamily = "minhash"
     ) -> None:

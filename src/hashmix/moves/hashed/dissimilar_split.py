@@ -31,6 +31,8 @@ class DissimilarSplit(HashedMove, Proposal):
     DissimilarSplit(n_bits=10, n_tables=10, refresh=10)
     """
 
+    works_in_parts = True
+
     def __init__(self, n_bits: int = 10, n_tables: int = 10, refresh: int | None = 10) -> None:
         super().__init__(n_bits, n_tables, refresh, "sign-projection")
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from hashmix.components.contract import clear
 from hashmix.core.compiling import helper, implements
-from hashmix.core.rng import bernoulli, categorical, height, integer
+from hashmix.core.rng import bernoulli, categorical, height
 from hashmix.hashing.features import FeatureMap, count_features, feature_value, nonzeros
 from hashmix.moves.allocation import fill_sides, gather
 from hashmix.moves.anchors import log_pair_probability, uniform_pair
 from hashmix.moves.contract import Proposal
 from hashmix.moves.driver import MERGE, choose, complete, divide, log_or_never, merge, nothing, sides_of, split, weigh_merge
-from hashmix.partition.members import n_clusters
+from hashmix.partition.members import n_clusters, n_rows, uniform_row
 from hashmix.partition.state import State
 
 __all__ = ["EnvelopeCut", "Envelopes", "cut_probability_of_sides"]
@@ -91,7 +91,7 @@ def cut_probability_of_sides(law, arrays, m):
 def _log_cut_probability(law, arrays, m):
     """Log q of the current sides: the cluster is chosen through a uniform row, and either side may be under the dart."""
     one, other = cut_probability_of_sides(law, arrays, m)
-    return log_or_never((one + other) * m / len(arrays.partition.labels))
+    return log_or_never((one + other) * m / n_rows(arrays.partition))
 
 
 @helper
@@ -125,7 +125,7 @@ def _throw_dart(rng, law, arrays, m):
 def _choose(rng, law, arrays, target, tally):
     partition = arrays.partition
     if bernoulli(rng, 0.5):
-        return split(partition.labels[integer(rng, len(partition.labels))], -1, -1, 0)
+        return split(partition.labels[uniform_row(rng, partition)], -1, -1, 0)
     if n_clusters(partition) == 1:
         return nothing()
     first, second = uniform_pair(rng, partition)
@@ -175,6 +175,8 @@ class EnvelopeCut(Proposal):
     >>> hm.moves.EnvelopeCut()
     EnvelopeCut()
     """
+
+    works_in_parts = True
 
     def law(self, state: State) -> Envelopes:
         return Envelopes.of(state, state.hashed.features())

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
+from hashmix.components.contract import load
 from hashmix.core.compiling import implements
 from hashmix.core.rng import bernoulli
 from hashmix.hashing import HashFamily
-from hashmix.moves.allocation import gather, restricted_scan
+from hashmix.moves.allocation import gather
 from hashmix.moves.anchors import SIMILAR, Anchors, draw_anchors
+from hashmix.moves.conditional import log_weight, reassign
 from hashmix.moves.contract import Update
-from hashmix.moves.driver import Sides, update
+from hashmix.moves.driver import update
 from hashmix.moves.hashed.tables import HashedMove
 from hashmix.moves.tally import ACCEPTED, PROPOSED, WORK
-from hashmix.partition.members import move_row
+from hashmix.partition.members import n_rows
 from hashmix.partition.state import State
 
 __all__ = ["Exchange"]
@@ -32,27 +36,27 @@ def _update(rng, law, arrays, target, step, tally):
 
     u and v stay, so that the union and the two clusters are found again on the way back.
     """
-    partition, rows, side_of = arrays.partition, arrays.scratch.rows, arrays.scratch.sides
-    if len(partition.labels) < 2:
+    partition, rows = arrays.partition, arrays.scratch.rows
+    if n_rows(partition) < 2:
         return
     u, v = draw_anchors(rng, law.anchors, partition)
-    first, second = partition.labels[u], partition.labels[v]
+    first, second = np.int64(partition.labels[u]), np.int64(partition.labels[v])
     tally[WORK] += 1
-    if first == second:
+    if first == second or first < 0 or second < 0:
         return
     m = gather(arrays, first, second, u, v)
     if bernoulli(rng, 0.5):  # forwards or backwards: each is the other's way back
         for j in range(m // 2):
             rows[j], rows[m - 1 - j] = rows[m - 1 - j], rows[j]
-    for j in range(m):
-        side_of[j] = 0 if partition.labels[rows[j]] == first else 1
-    restricted_scan(rng, arrays, target, Sides(u, v, first, second, m), False)
     moved = False
     for j in range(m):
-        slot = first if side_of[j] == 0 else second
-        if partition.labels[rows[j]] != slot:
-            move_row(partition, rows[j], slot)
-            moved = True
+        i = np.int64(rows[j])
+        row = load(target.model, arrays.slots, target.data, i)
+        here = first if partition.labels[i] == first else second
+        there = first + second - here
+        log_odds = log_weight(arrays, target, there, here, -1, 0, row) - log_weight(arrays, target, here, here, -1, 0, row)
+        if bernoulli(rng, 1.0 / (1.0 + math.exp(-log_odds))):
+            moved = reassign(arrays, target, i, there, row) or moved
     tally[PROPOSED] += 1
     tally[ACCEPTED] += 1 if moved else 0
     tally[WORK] += 2 * m
@@ -79,6 +83,8 @@ class Exchange(HashedMove, Update):
     >>> hm.moves.Exchange()
     Exchange(n_bits=1, n_tables=10, refresh=10, family='minhash')
     """
+
+    works_in_parts = True
 
     def __init__(
         self, n_bits: int = 1, n_tables: int = 10, refresh: int | None = 10, family: str | HashFamily = "minhash"

@@ -10,6 +10,7 @@ import numpy as np
 from hashmix.components.densities import gathered, log_densities, log_density, rounding
 from hashmix.core.compiling import borrowed, finite_helper, helper, hot_helper, kernel
 from hashmix.core.counter import address, uniform_at
+from hashmix.core.prefetching import fetch_ahead
 from hashmix.partition.leaders import Leaders, rank_of
 
 __all__ = [
@@ -172,6 +173,7 @@ def _choose_rows(seed, offer, data, first, rows, begin, end, columns, own_column
         log_densities(offer.density, weights, data, rows, start, stop, room.features, logits)
         for r in range(stop - start):
             i = rows[start + r]
+            fetch_ahead(labels, rows, start + r)
             own = own_columns[offer.columns[labels[i]]]
             if own < 0:
                 continue  # its cluster is no candidate

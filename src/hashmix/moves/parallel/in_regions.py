@@ -71,9 +71,9 @@ class InRegions(HashedMove):
 
     Parameters
     ----------
-    move : Move
-        What is done in each region: BucketCut, Gibbs, HashedGibbs, NeighbourMerge, SingletonMerge, UrnMerge or
-        WithinSplit.
+    move : Proposal or Update
+        What is done in each region: any exact one of this package, such as SAMS, RGSM, UrnMerge or Gibbs, or one of your own
+        that declares ``works_in_parts``. LSHSM and MinSM are made of several, each of which may be done in regions.
     n_bits, n_tables : int, default=32 and 16
         Size and number of the hash tables from which colours are found.
     refresh : int or None, default=None
@@ -193,7 +193,6 @@ def run_tasks(
     move: Proposal | Update, state: State, bounds: Bounds, tasks: list[Task], stop: Callable[[], bool] = lambda: False
 ) -> None:
     """Do all tasks, at once or in turn, and make one partition of the parts again."""
-    law = move.checked_law(state)
     workers: list[_Worker] = []
     change = 0  # in the number of clusters
     for group in [tasks] if state.prior.linear_in_clusters else [[task] for task in tasks]:
@@ -205,7 +204,7 @@ def run_tasks(
             if short:
                 bounds = _deal(state, bounds, left)
             ready = [task for task in left if not task.short_of_slots]
-            _run_in_threads(move, law, state, bounds, ready, workers, stop)
+            _run_in_threads(move, state, bounds, ready, workers, stop)
             left = [task for task in left if task.done < task.units]
             # When nobody can go on without slots: who is short then does not depend on when memory ran out before.
             short = all(task.short_of_slots for task in left)
@@ -224,19 +223,22 @@ def _deal(state: State, bounds: Bounds, tasks: list[Task]) -> Bounds:
 
 @dataclass
 class _Worker:
-    """Memory of one thread: labels of the part at hand, −1 of all other rows, and buffers. The thread touches it first."""
+    """Memory of one thread: labels of the part at hand, −1 of all other rows, and buffers; some laws have buffers, too.
+
+    The thread touches it first.
+    """
 
     labels: np.ndarray
     scratch: Scratch
+    law: Any
 
     @classmethod
-    def of(cls, state: State) -> _Worker:
-        return cls(np.empty(0, np.int32), Scratch.empty(state.n_rows, state.capacity))
+    def of(cls, state: State, law: Any) -> _Worker:
+        return cls(np.empty(0, np.int32), Scratch.empty(state.n_rows, state.capacity), law)
 
 
 def _run_in_threads(
     move: Proposal | Update,
-    law: Any,
     state: State,
     bounds: Bounds,
     tasks: list[Task],
@@ -245,7 +247,7 @@ def _run_in_threads(
 ) -> None:
     """Go on with tasks until each is done or wants memory."""
     n_workers = min(state.threads.n, len(tasks))
-    workers += [_Worker.of(state) for _ in range(n_workers - len(workers))]
+    workers += [_Worker.of(state, move.checked_law(state)) for _ in range(n_workers - len(workers))]
     state.slots, views = state.slots.for_workers(n_workers, proposals=True)
     idle: SimpleQueue = SimpleQueue()
     for worker, view in zip(workers, views, strict=False):
@@ -265,7 +267,7 @@ def _run_in_threads(
             enter(part, labels)
             while True:
                 end = min(task.units, task.done + per_call)
-                task.done = move.run_law(task.rng, law, arrays, weights, task.unions, task.done, end, task.tally)
+                task.done = move.run_law(task.rng, worker.law, arrays, weights, task.unions, task.done, end, task.tally)
                 if task.done < end or task.done == task.units or stop():
                     break
             leave(part, labels, slots, target.model)

@@ -12,6 +12,7 @@ from hashmix.components.densities import log_odds, pair_weights
 from hashmix.core.compiling import borrowed, fallback, helper, implements, kernel
 from hashmix.core.counter import address, uniform_at
 from hashmix.core.rng import log_gammas, numpy_generator
+from hashmix.data.rows import fetch_row_ahead
 from hashmix.moves.parallel.pairs import Pairs
 from hashmix.partition.collecting import cut_into_chunks, shared_out
 from hashmix.partition.state import State
@@ -241,6 +242,7 @@ def nearest_chunks(sums, anchors, model, data, segments, proposals, begins, ends
         start_sums(sums, chunk)
         b = proposals[chunk]
         for at in range(begins[chunk], ends[chunk]):
+            fetch_row_ahead(data, segments.rows, at)
             row = load(model, anchors, data, segments.rows[at])
             of_u = log_predictive(model, anchors, 2 * b, row)
             side = 1 if log_predictive(model, anchors, 2 * b + 1, row) > of_u else 0
@@ -297,6 +299,7 @@ def draw_chunks(
         pair, total = pair_weights(density, 2 * b, 2 * b + 1), 0.0
         for at in range(begins[chunk], ends[chunk]):
             i = segments.rows[at]
+            fetch_row_ahead(data, segments.rows, at)
             row = load(model, sums, data, i)
             for_u = odds[b] + log_odds(density, pair, data, i, row)
             if not is_forced[b]:
