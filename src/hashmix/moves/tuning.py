@@ -27,8 +27,8 @@ _EVENLY = 0.3
 _MUCH = 0.02
 #: Applications per sweep that a dear move is worth, per share of what it changes: one that moves a tenth of the rows is
 #: worth a fifth. It is dear if one application takes the work of more than so many sweeps; else it is worth one if it changes
-#: much.
-_WORTH, _DEAR = 2.0, 4.0
+#: much. Its work is at most so many predictives per row and sweep, whatever it changes.
+_WORTH, _DEAR, _MOST_WORK = 2.0, 4.0, 4.0
 #: Weight of the past in averages over sweeps of warm-up.
 _MEMORY = 0.8
 #: A sweep's share of work is done in parts, so that it can end when the work is done. The first is one application, the
@@ -125,7 +125,8 @@ class Tuner:
         """Applications per sweep that a move is worth for what it changes, if one takes the work of so many sweeps."""
         if self._changing[m] >= _MUCH and sweeps <= _DEAR:
             return 1.0
-        return min(1.0, _WORTH * self._changing[m])
+        per_sweep = self._amounts[m] * self.n
+        return min(1.0, _WORTH * self._changing[m], _MOST_WORK * self.n / (sweeps * per_sweep))
 
     def share_out(self) -> None:
         """Divide the shared work again, at the end of a sweep of warm-up, by improvement of the log joint per unit of work."""

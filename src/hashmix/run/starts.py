@@ -97,21 +97,28 @@ def first_states(
     first = ChainTables(rows, keys[0], n_jobs)
     hashed = [first] + [ChainTables(rows, key, n_jobs, first) for key in keys[1:]]
     trials = dict(tried or {})
-    return [
-        State(target, _start_labels(start, target, key, tables, trials), tables, threads=Threads(per_chain))
-        for start, key, tables in zip(starts, keys, hashed, strict=True)
-    ]
+    for start, key, tables in zip(starts, keys, hashed, strict=True):
+        if _is_tried(start, target) and key not in trials:
+            trials[key] = try_starts(target, key, tables.n_jobs, like=next(iter(trials.values()), None))
+
+    def state(chain: int) -> State:
+        labels = _start_labels(starts[chain], target, keys[chain], hashed[chain], trials)
+        return State(target, labels, hashed[chain], threads=Threads(per_chain))
+
+    return Threads(min(len(keys), workers)).map(state, range(len(keys)))
+
+
+def _is_tried(start: Any, target: Target) -> bool:
+    """Whether a start takes a trial."""
+    return isinstance(start, str) and start == "auto" and target.component.moves_with_parameters
 
 
 def _start_labels(start: Any, target: Target, key: int, tables: ChainTables, trials: dict[int, Trial]) -> np.ndarray:
-    """Labels of all rows. A trial that this takes is added to those that were made."""
+    """Labels of all rows."""
     if not isinstance(start, str):
         return start
     n = target.rows.n_rows
-    if start == "auto" and target.component.moves_with_parameters:
-        if key not in trials:
-            known = next(iter(trials.values()), None)
-            trials[key] = try_starts(target, key, tables.n_jobs, like=known)
+    if _is_tried(start, target):
         return _labels_from_trial(target, trials[key], key, tables.n_jobs)
     concentration = target.component.word_concentration(target.model)
     if start == "auto" and concentration is not None:
