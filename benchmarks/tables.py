@@ -104,7 +104,24 @@ def kddbio(results: dict[str, Any]) -> Lines:
 
 def sweeps(results: dict[str, Any]) -> Lines:
     yield ["rows × 16, clusters", "seconds per sweep"]
-    yield from ([name, f"{seconds:.2f}"] for name, seconds in results.items() if name != "measured")
+    yield from ([name, f"{seconds:.3f}"] for name, seconds in results.items() if name != "measured")
+
+
+def opposite(results: dict[str, Any]) -> Lines:
+    """Whether chains from opposite starts agree where clusters overlap."""
+    yield ["component", "seconds", "median clusters of the two chains", "R̂ of K", "of the entropy", "of the log joint"]
+    for name in ("gaussian", "gaussian-full"):
+        found = results[name]
+        medians, rhat = (" and ".join(f"{k:.0f}" for k in found["median clusters"]), found["R-hat"])
+        values = [f"{rhat[key]:.2f}" for key in ("n_clusters", "entropy", "log_joint")]
+        yield [f'`"{name}"`, learned', f"{found['seconds']:.0f}", medians, *values]
+
+
+def crossover(results: dict[str, Any]) -> Lines:
+    yield ["columns", "products of columns, ns", "triangular roots, ns"]
+    for name, found in results.items():
+        if name != "measured":
+            yield [name.removeprefix("D = "), f"{found['products']:.1f}", f"{found['roots']:.1f}"]
 
 
 def threads(gaussian: dict[str, Any], counts: dict[str, Any]) -> Lines:
@@ -377,6 +394,8 @@ TABLES: dict[str, tuple[list[str], Callable[..., Lines]]] = {
     "fits": (["parallel_level", "parallel_fits", "parallel_texts"], fits),
     "kddbio": (["parallel_kddbio"], kddbio),
     "sweeps": (["parallel_sweeps"], sweeps),
+    "opposite": (["parallel_opposite"], opposite),
+    "crossover": (["parallel_crossover"], crossover),
     "threads": (["parallel_threads", "parallel_documents"], threads),
     "large": (["parallel_large", "documents", "documents_pubmed"], large),
     "breast_cancer": (["breast_cancer"], breast_cancer),

@@ -34,7 +34,7 @@ def test_fit(table, capsys, tmp_path):
     assert summary["columns"] == ["metres", "dollars"]
     assert sum(summary["n_clusters_probabilities"].values()) == pytest.approx(1.0)
     assert [cluster["size"] for cluster in summary["clusters"]] == [20, 20, 20]
-    assert summary["moves"]["ParallelGibbs-2"]["proposed"] == 20 * 60  # all rows in every sweep
+    assert summary["moves"]["ParallelGibbs-2"]["proposed"] in range(60, 20 * 60, 60)  # all rows, in some sweeps
     assert (folder / "clusters.png").read_bytes().startswith(b"\x89PNG")
     # The same again changes nothing; other settings are refused; more draws go on from there.
     assert main(["fit", "blobs.csv", "--draws", "20", "--warmup", "40", "--seed", "1", "--chains", "1"]) == 0

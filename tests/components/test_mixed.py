@@ -204,8 +204,8 @@ def test_blanks_at_random_do_not_change_the_number_of_clusters(blank):
     X, y = blobs(1500, blank)
     posterior = hm.sample(X, "mixed", n_warmup=60, n_draws=40, init="auto", random_state=0)
     labels = posterior.point_estimate()
-    assert labels.max() + 1 == 5
-    complete = ~np.isnan(X).all(axis=1)
+    complete = ~np.isnan(X).all(axis=1)  # rows without any value may be anywhere, also by themselves
+    assert len(np.unique(labels[complete])) == 5
     assert adjusted_rand_score(y[complete], labels[complete]) > (0.99 if blank < 0.2 else 0.9)
 
 

@@ -155,7 +155,7 @@ class Record:
         >>> import numpy as np, hashmix as hm
         >>> posterior = hm.sample(np.random.default_rng(0).normal(size=(9, 2)), n_draws=10, n_chains=2, random_state=0)
         >>> posterior.spread_places(2)
-        [(0, 4), (1, 4)]
+        [(0, 0), (1, 9)]
         """
         return [divmod(int(draw), self.n_draws) for draw in evenly_spread(self.n_chains * self.n_draws, most)]
 
