@@ -296,9 +296,9 @@ class Component(Declared, ABC):
     drops_constant_columns: ClassVar[bool] = False
     #: Whether chains on large data start from a clustered sample of the rows (:mod:`hashmix.run.starts`).
     starts_from_sample: ClassVar[bool] = True
-    #: With more columns, chains do not start from clusters as small as neighbourhoods: a few rows do not tell so many
-    #: parameters, and a sweep of so many clusters would take long.
-    most_columns_of_small_starts: ClassVar[float] = math.inf
+    #: With more columns, starts from hashed neighbourhoods are not tried: a few rows do not tell so many parameters, and sweeps
+    #: of hundreds of such clusters take minutes.
+    most_columns_from_neighbourhoods: ClassVar[float] = math.inf
     #: For how many sweeps of warm-up learned hyperparameters keep their starting values.
     sweeps_held: ClassVar[int] = 0
     #: The same, for chains that start from one cluster.

@@ -179,7 +179,9 @@ def try_starts(target: Target, key: int, n_jobs: int | None, at_least: float = -
     """
     most = min(max(_LEAST_TRIED, _ENTRIES_TRIED // target.rows.n_columns), _MOST_TRIED)
     chosen = _chosen_rows(target.rows.n_rows, most, key)
-    starts = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
+    starts: tuple[str, ...] = ("single", "buckets") if target.component.moves_with_parameters else ("buckets",)
+    if target.rows.n_columns > target.component.most_columns_from_neighbourhoods:
+        starts = ("single",)
     keys = (key, key + 1) if len(chosen) <= _TRIED_TWICE else (key,)
     if like is not None and len(keys) == 1:
         starts = (like.start,)
@@ -247,8 +249,7 @@ def _hashed_labels(target: Target, key: int, tables: ChainTables) -> np.ndarray:
     long; a sample has less evidence for pieces.
     """
     n, from_sample = target.rows.n_rows, target.component.starts_from_sample
-    many_columns = target.rows.n_columns > target.component.most_columns_of_small_starts
-    pieces = _pieces(key, tables, many_columns or n > (_FEW_ROWS if from_sample else _ROWS_FOR_MANY_CLUSTERS))
+    pieces = _pieces(key, tables, n > (_FEW_ROWS if from_sample else _ROWS_FOR_MANY_CLUSTERS))
     if n <= _FEW_ROWS or not from_sample:
         return pieces
     chosen = np.sort(_visits(n, key)[: max(n // _SAMPLED, _FEW_ROWS // 2)])

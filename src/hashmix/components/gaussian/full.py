@@ -61,7 +61,7 @@ class FullGaussian(GaussianComponent):
 
     # Learned with few degrees of freedom at first, the scale follows clusters that become smaller.
     sweeps_held_from_one = 5
-    most_columns_of_small_starts = 24
+    most_columns_from_neighbourhoods = 24
 
     def __init__(self, mean: Any, kappa: float, dof: float, scale: Any, learn: bool = False) -> None:
         owner = type(self).__name__
