@@ -134,6 +134,6 @@ def test_a_dear_move_is_worth_more_the_more_it_changes():
 
 
 def test_a_move_of_a_few_sweeps_work_stays_in_every_sweep_only_if_it_changes_much():
-    """Four sweeps' worth of work: applied in every sweep if a twentieth changes, in every fourth if nothing does."""
-    much, little = (tuned(lambda call, share=share: share, 60, work=800.0)[1] for share in (0.05, 0.0))
+    """Four sweeps' worth of work: applied in every sweep if one row in 1,000 changes, in every fourth if nothing does."""
+    much, little = (tuned(lambda call, share=share: share, 60, work=800.0)[1] for share in (0.001, 0.0))
     assert [round(float(tuner.frozen()[0][1]), 2) for tuner in (much, little)] == [1.0, 0.25]

@@ -23,8 +23,9 @@ __all__ = ["Schedule", "Tuner", "Work"]
 
 #: Share of the shared work that is divided evenly; the rest is divided by improvement.
 _EVENLY = 0.3
-#: Share of a move's proposals, or of the rows it visits, that is much to change.
-_MUCH = 0.02
+#: Share of a move's proposals, or of the rows it visits, that is much to change: for a dear move, and for others. In many
+#: columns few rows move per sweep, and clusters still take hundreds of sweeps to settle.
+_MUCH, _MUCH_IF_CHEAP = 0.02, 0.0002
 #: Applications per sweep that a dear move is worth, per share of what it changes: one that moves a tenth of the rows is
 #: worth a fifth. It is dear if one application takes the work of more than so many sweeps; else it is worth one if it changes
 #: much. Its work is at most so many predictives per row and sweep, whatever it changes.
@@ -101,7 +102,7 @@ class Tuner:
         move, tally = self.schedule[m][0], new_tally()
         per_sweep, one = self._amounts[m] * self.n, move.expected_work(state)
         self._owed[m] += per_sweep
-        if self._owed[m] < one and self._changing[m] < _MUCH:
+        if self._owed[m] < one and not self._changes_much(m, one / per_sweep):
             self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * per_sweep / one
             return tally
         before = state.log_joint()
@@ -121,9 +122,13 @@ class Tuner:
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
         return tally
 
+    def _changes_much(self, m: int, sweeps: float) -> bool:
+        """Whether a move changes much, given that one application takes the work of so many sweeps."""
+        return bool(self._changing[m] >= (_MUCH_IF_CHEAP if sweeps <= _DEAR else _MUCH))
+
     def _worth(self, m: int, sweeps: float) -> float:
         """Applications per sweep that a move is worth for what it changes, if one takes the work of so many sweeps."""
-        if self._changing[m] >= _MUCH and sweeps <= _DEAR:
+        if sweeps <= _DEAR and self._changes_much(m, sweeps):
             return 1.0
         per_sweep = self._amounts[m] * self.n
         return min(1.0, _WORTH * self._changing[m], _MOST_WORK * self.n / (sweeps * per_sweep))
