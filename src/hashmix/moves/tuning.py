@@ -23,9 +23,9 @@ __all__ = ["Schedule", "Tuner", "Work"]
 
 #: Share of the shared work that is divided evenly; the rest is divided by improvement.
 _EVENLY = 0.3
-#: Share of a move's proposals, or of the rows it visits, that is much to change: for a dear move, and for others. In many
-#: columns few rows move per sweep, and clusters still take hundreds of sweeps to settle.
-_MUCH, _MUCH_IF_CHEAP = 0.02, 0.0002
+#: Share of a move's proposals, or of the rows it visits, that is much to change; and the share for a move that visits all rows
+#: and is not dear. In many columns few rows move per sweep, and clusters still take hundreds of sweeps to settle.
+_MUCH, _MUCH_OF_ALL_ROWS = 0.02, 0.0002
 #: Applications per sweep that a dear move is worth, per share of what it changes: one that moves a tenth of the rows is
 #: worth a fifth. It is dear if one application takes the work of more than so many sweeps; else it is worth one if it changes
 #: much. Its work is at most so many predictives per row and sweep, whatever it changes.
@@ -102,7 +102,7 @@ class Tuner:
         move, tally = self.schedule[m][0], new_tally()
         per_sweep, one = self._amounts[m] * self.n, move.expected_work(state)
         self._owed[m] += per_sweep
-        if self._owed[m] < one and not self._changes_much(m, one / per_sweep):
+        if self._owed[m] < one and not self._changes_much(m, move.most_times(state), one / per_sweep):
             self._times[m] = _MEMORY * self._times[m] + (1.0 - _MEMORY) * per_sweep / one
             return tally
         before = state.log_joint()
@@ -115,20 +115,20 @@ class Tuner:
             left = math.ceil((work - tally[WORK]) / max(1, tally[WORK]) * applied)
             part = max(1, min(left, applied), applied // _LEAST)
         self._owed[m], self._changing[m] = 0.0, tally[ACCEPTED] / max(1, tally[PROPOSED])
-        worth = applied if per_sweep >= one else max(per_sweep / one, self._worth(m, one / per_sweep))
+        worth = applied if per_sweep >= one else max(per_sweep / one, self._worth(m, most, one / per_sweep))
         memory = _MEMORY if self._spent[m] > 0.0 else 0.0  # what was expected at first may be far off
         self._times[m] = memory * self._times[m] + (1.0 - memory) * worth
         self._gains[m] = _MEMORY * self._gains[m] + max(0.0, state.log_joint() - before)
         self._spent[m] = _MEMORY * self._spent[m] + tally[WORK]
         return tally
 
-    def _changes_much(self, m: int, sweeps: float) -> bool:
-        """Whether a move changes much, given that one application takes the work of so many sweeps."""
-        return bool(self._changing[m] >= (_MUCH_IF_CHEAP if sweeps <= _DEAR else _MUCH))
+    def _changes_much(self, m: int, most: int, sweeps: float) -> bool:
+        """Whether a move changes much, given its most applications per sweep, and how many sweeps' work one takes."""
+        return bool(self._changing[m] >= (_MUCH_OF_ALL_ROWS if most == 1 and sweeps <= _DEAR else _MUCH))
 
-    def _worth(self, m: int, sweeps: float) -> float:
+    def _worth(self, m: int, most: int, sweeps: float) -> float:
         """Applications per sweep that a move is worth for what it changes, if one takes the work of so many sweeps."""
-        if sweeps <= _DEAR and self._changes_much(m, sweeps):
+        if sweeps <= _DEAR and self._changes_much(m, most, sweeps):
             return 1.0
         per_sweep = self._amounts[m] * self.n
         return min(1.0, _WORTH * self._changing[m], _MOST_WORK * self.n / (sweeps * per_sweep))
