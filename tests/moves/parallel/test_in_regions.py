@@ -43,6 +43,7 @@ MOVES = [
     hm.moves.WithinSplit(launch="nearest"),
     hm.moves.Gibbs(n_points=1),
     hm.moves.SingletonMerge(),
+    hm.moves.SingletonMerge(2),
     hm.moves.HashedGibbs(**HASHED, n_mates=2),
     hm.moves.RandomSplitMerge(),
     hm.moves.SAMS(),
